@@ -2,8 +2,8 @@ package content
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,9 +14,11 @@ import (
 	"siteapi/schema"
 )
 
-// previewPause is the minimum time between two fetches of a perspective. Previews share
-// the CMS quota of the public site.
-const previewPause = 500 * time.Millisecond
+// Previews share the CMS quota of the public site.
+const (
+	previewPause   = 500 * time.Millisecond // minimum time between two fetches, of any perspective
+	maxPreviewWait = 5 * time.Second        // further fetches are refused
+)
 
 // previews serves unpublished content. It caches nothing; only concurrent queries share a
 // fetch.
@@ -25,7 +27,7 @@ type previews struct {
 	changes atomic.Int64 // number of changes so far
 
 	mu        sync.Mutex                            // guards the fields below
-	next      map[string]time.Time                  // earliest time of the next fetch of a perspective
+	next      time.Time                             // earliest time of the next fetch
 	followers map[chan<- *schema.ContentChange]bool // true after the first event of a follower
 	watching  bool                                  // the watch has read the current state
 	stop      context.CancelFunc                    // ends the watch that the first follower started
@@ -66,7 +68,11 @@ type preview struct {
 
 // loadPreview fetches a preview of a perspective as soon as previewPause allows it.
 func (c *Service) loadPreview(perspective string, locale schema.Locale) (*preview, error) {
-	time.Sleep(c.previews.wait(perspective))
+	wait, err := c.previews.wait()
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(wait)
 	p := &preview{changes: c.previews.changes.Load()}
 
 	entry, _, err := cache.Run(c.closing, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
@@ -80,17 +86,18 @@ func (c *Service) loadPreview(perspective string, locale schema.Locale) (*previe
 	return p, err
 }
 
-// wait reserves the next permitted fetch of a perspective and returns the time until
-// then.
-func (p *previews) wait(perspective string) time.Duration {
+// wait reserves the next permitted fetch and returns the time until then.
+func (p *previews) wait() (time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	now := time.Now()
-	maps.DeleteFunc(p.next, func(_ string, at time.Time) bool { return at.Before(now) })
-	wait := max(0, p.next[perspective].Sub(now))
-	p.next[perspective] = now.Add(wait + previewPause)
-	return wait
+	wait := max(0, p.next.Sub(now))
+	if wait > maxPreviewWait {
+		return 0, errors.New("too many previews are being fetched")
+	}
+	p.next = now.Add(wait + previewPause)
+	return wait, nil
 }
 
 // FollowDrafts sends an event after each change of content, published or not, until ctx

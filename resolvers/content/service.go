@@ -127,7 +127,6 @@ func New(o Options) *Service {
 		types:   []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
 		locales: map[schema.Locale]*localeContent{},
 		previews: previews{
-			next:      map[string]time.Time{},
 			followers: map[chan<- *schema.ContentChange]bool{},
 		},
 	}

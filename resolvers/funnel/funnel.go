@@ -14,9 +14,11 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 const (
+	minSessions = 3          // sources with fewer sessions could identify a lead to viewers
 	valuesShown = 50         // most frequent values shown per field, if the CMS has no options
 	others      = "(others)" // all other values
 )
@@ -90,7 +92,11 @@ func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Fu
 	sum.Steps = sum.steps.list()
 	sum.listWeeks()
 	sum.listChoices()
-	sum.listSources()
+	minimum := 0
+	if request.CallerFrom(ctx).Operator.Role == schema.RoleViewer {
+		minimum = minSessions
+	}
+	sum.listSources(minimum)
 	return &sum.Funnel, nil
 }
 
@@ -234,8 +240,9 @@ func (r *report) listChoices() {
 	}
 }
 
-// listSources lists the sources with the most leads first, and then the sum of all others.
-func (r *report) listSources() {
+// listSources lists the sources that have enough sessions, those with the most leads first,
+// and then the sum of all others.
+func (r *report) listSources(minimum int) {
 	r.Sources = []*schema.FunnelSource{}
 	successful := func(a, b *source) int {
 		return cmp.Or(
@@ -246,13 +253,17 @@ func (r *report) listSources() {
 		)
 	}
 
-	list := slices.SortedFunc(maps.Values(r.sources), successful)
-	if len(list) > valuesShown {
-		rest := newSource(origin{source: others})
-		for _, s := range list[valuesShown:] {
-			rest.add(s)
+	var list []*source
+	rest := newSource(origin{source: others})
+	for _, s := range slices.SortedFunc(maps.Values(r.sources), successful) {
+		if s.Sessions >= minimum && len(list) < valuesShown {
+			list = append(list, s)
+			continue
 		}
-		list = append(list[:valuesShown], rest)
+		rest.add(s)
+	}
+	if rest.Sessions+rest.Leads > 0 {
+		list = append(list, rest)
 	}
 
 	for _, s := range list {

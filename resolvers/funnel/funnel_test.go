@@ -39,7 +39,7 @@ func TestInventedValues(t *testing.T) {
 			add("shop", 8)
 			add("often", 9)
 			r.listChoices()
-			r.listSources()
+			r.listSources(0)
 
 			choices, sources := 0, 0
 			for _, choice := range r.Choices {

@@ -62,12 +62,17 @@ type Service struct {
 func New(d Deps) *Service { return &Service{Deps: d, formats: schema.NewFormats()} }
 
 // addressHash returns the keyed hash of an address. It is the same for all spellings of
-// one mailbox ([mailbox.Key]), with or without a tag after a plus sign.
+// one mailbox ([mailbox.Key]), with or without a tag after a plus sign. Gmail ignores dots,
+// and has two domains.
 func (s *Service) addressHash(address string) string {
 	key := mailbox.Key(address)
 	at := max(strings.LastIndexByte(key, '@'), 0)
 	local, _, _ := strings.Cut(key[:at], "+")
-	return hash(s.Key, "address", local+key[at:])
+	domain := key[at:]
+	if domain == "@gmail.com" || domain == "@googlemail.com" {
+		local, domain = strings.ReplaceAll(local, ".", ""), "@gmail.com"
+	}
+	return hash(s.Key, "address", local+domain)
 }
 
 // NetworkHash returns the keyed hash of a client's network, or an empty text if visitors

@@ -8,6 +8,7 @@ import (
 
 	"siteapi/integrations/edge"
 	"siteapi/integrations/upstream"
+	"siteapi/schema/request"
 )
 
 // callbackPath is the path to which the OpenID Connect provider redirects browsers.
@@ -46,8 +47,8 @@ func (s *Settings) require() {
 		{s.SMTPURL != nil, "MAIL_FROM",
 			"with SMTP_URL: set the sender's address, which also receives bounces"},
 		{s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: set the addresses to notify of new leads"},
-		{s.AdminPage && !accounts, "ADMIN_API_TOKEN",
-			"with ADMIN_PAGE=on: set a long random value, or OIDC_ISSUER for accounts"},
+		{s.AdminPage && !accounts && len(s.NamedTokens) == 0, "ADMIN_API_TOKEN",
+			"with ADMIN_PAGE=on: set a long random value, or ADMIN_TOKENS, or OIDC_ISSUER for accounts"},
 		{accounts, "OIDC_CLIENT_ID", "with OIDC_ISSUER: set the id of this service at the provider"},
 		{accounts, "OIDC_CLIENT_SECRET", "with OIDC_ISSUER: set the secret of this service at the provider"},
 		{accounts, "OIDC_ROLES",
@@ -124,6 +125,12 @@ func (s *Settings) checkTokens() {
 	for _, item := range Table() {
 		if item.token && item.Development != "" {
 			known = append(known, item.Development)
+		}
+	}
+
+	for i, t := range s.NamedTokens {
+		if slices.ContainsFunc(s.NamedTokens[:i], func(o request.OperatorToken) bool { return o.Token == t.Token }) {
+			s.refuse("ADMIN_TOKENS", "has one token twice: give each operator another")
 		}
 	}
 

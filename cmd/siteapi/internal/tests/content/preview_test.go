@@ -163,6 +163,37 @@ func TestPreviewsArePaced(t *testing.T) {
 	}
 }
 
+// TestPreviewsOfManyReleases reads hundreds of releases at once, whose names a client invents.
+// All of them together are paced, and those that would wait too long fail.
+func TestPreviewsOfManyReleases(t *testing.T) {
+	t.Parallel()
+	s, stubs := startPreview(t)
+	began := time.Now()
+	var readers sync.WaitGroup
+	for i := range 240 {
+		readers.Go(func() {
+			got := s.Query(apptest.AskHero, nil, previewAuth, fmt.Sprintf("X-Preview: rName%d,drafts", i))
+			if got.Status >= 500 && !bytes.Contains(got.Body, []byte("UPSTREAM_UNAVAILABLE")) {
+				t.Errorf("%d %s", got.Status, got.Body)
+			}
+		})
+	}
+	readers.Wait()
+
+	fetches := 0
+	for _, r := range stubs.CMS.Requests() {
+		if strings.Contains(r.Params.Get("perspective"), "drafts") {
+			fetches++
+		}
+	}
+	if took := time.Since(began); took > 30*time.Second || fetches > 2+int(2*took.Seconds()) {
+		t.Errorf("%d fetches in %s, want about two per second", fetches, took)
+	}
+	apptest.Eventually(t, "drafts are read again", func() bool {
+		return bytes.Contains(s.Query(apptest.AskHero, nil, previewAuth, askDrafts).Body, []byte("secret-draft"))
+	})
+}
+
 // TestPreviewWithoutAToken tries to read drafts in each way that must fail.
 func TestPreviewWithoutAToken(t *testing.T) {
 	t.Parallel()

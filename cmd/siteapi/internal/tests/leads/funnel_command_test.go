@@ -198,7 +198,7 @@ func TestFunnelBySource(t *testing.T) {
 		`source: "mail", campaign: "spring"`: `mail spring 0 0 3`,
 		`source: ""`:                         ``,
 	} {
-		data, code := s.OperateAs(schema.RoleViewer,
+		data, code := s.OperateAs(schema.RoleSales,
 			`{ funnel(`+arguments+`) { sources { source campaign sessions estimates leads } } }`)
 		var got []string
 		for _, row := range data.Funnel.Sources {
@@ -206,6 +206,25 @@ func TestFunnelBySource(t *testing.T) {
 		}
 		if text := strings.Join(got, ", "); code != "" || text != want {
 			t.Errorf("%s: %s %q, want %q", arguments, code, text, want)
+		}
+	}
+
+	// A viewer, who must not learn where a single visitor came from, sees no source of fewer than
+	// 3 sessions, however the period is narrowed.
+	for arguments, want := range map[string]string{
+		"touch: FIRST":                       `google spring 3 3, (others)  0 1`,
+		"touch: LAST":                        `google spring 3 1, (others)  0 3`,
+		`source: "mail", campaign: "spring"`: `(others)  0 3`,
+		`source: "nowhere"`:                  ``,
+		`since: "2026-01-01T00:00:00Z", until: "2099-01-01T00:00:00Z", source: "google"`: `google spring 3 1`,
+	} {
+		data, code := s.OperateAs(schema.RoleViewer, `{ funnel(`+arguments+`) { sources { source campaign sessions leads } } }`)
+		var got []string
+		for _, row := range data.Funnel.Sources {
+			got = append(got, fmt.Sprint(row.Source, " ", row.Campaign, " ", row.Sessions, " ", row.Leads))
+		}
+		if text := strings.Join(got, ", "); code != "" || text != want {
+			t.Errorf("a viewer, %s: %s %q, want %q", arguments, code, text, want)
 		}
 	}
 }

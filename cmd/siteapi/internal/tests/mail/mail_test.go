@@ -217,6 +217,48 @@ func TestMailsToOneAddress(t *testing.T) {
 	}
 }
 
+// Gmail ignores dots in a name and everything after a plus sign, and has two domains. Other
+// providers distinguish dots.
+func TestMailsToOneMailboxAtGmail(t *testing.T) {
+	t.Parallel()
+	_, env := apptest.MailServer(t, smtptest.Options{})
+	s := apptest.Start(t, env, apptest.Quick)
+	for i, tt := range []struct {
+		email string
+		want  lead.DeliveryState
+	}{
+		{"anapop@gmail.com", lead.Delivered},
+		{"ana.pop@gmail.com", lead.Delivered},
+		{"A.n.a.P.o.p@GMail.com", lead.Delivered},
+		{"anapop+site@gmail.com", lead.NotSent},
+		{"ana.pop+a.b@googlemail.com", lead.NotSent},
+		{"anapop@googlemail.com", lead.NotSent},
+		{"\"ana.pop\"@gmail.com", lead.NotSent},
+		{"anapop2@gmail.com", lead.Delivered},       // another mailbox
+		{"anapop@mail.gmail.com", lead.Delivered},   // another domain
+		{"anapop@notgmail.com", lead.Delivered},     // another domain that ends like it
+		{"ana.pop@client.test", lead.Delivered},     // elsewhere dots count:
+		{"anapop@client.test", lead.Delivered},      // five mails
+		{"a.napop@client.test", lead.Delivered},     // to five
+		{"an.apop@client.test", lead.Delivered},     // mailboxes
+		{"ana.pop+1@client.test", lead.Delivered},   // the second one to this mailbox
+		{"ana.pop+1.2@client.test", lead.Delivered}, // the third one
+		{"ana.pop+3@client.test", lead.NotSent},
+	} {
+		input := apptest.NewLead(fmt.Sprintf("visit-%d", i))
+		input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": tt.email}
+		got := s.Through("GraphQL", "submitQuote", object{"input": input})
+		id, _ := got.Data["submissionId"].(string)
+		if id == "" {
+			t.Errorf("%q is rejected: %s", tt.email, got.Raw)
+			continue
+		}
+		apptest.Eventually(t, fmt.Sprint("the mail to ", tt.email, " is ", tt.want), func() bool {
+			return s.Deliveries(id)[lead.VisitorMail].State == tt.want
+		})
+	}
+}
+
 // Each recipient of SALES_MAIL_TO gets one mail, whatever happens to the others' mails.
 // The delivery fails only if all recipients are rejected.
 func TestSalesMailToSeveral(t *testing.T) {

@@ -94,10 +94,19 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file struct {
-		Services map[string]struct{ Environment map[string]string }
+		Services map[string]struct {
+			Environment map[string]string
+			Logging     struct{ Options map[string]string }
+		}
 	}
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
+	}
+
+	for name, service := range file.Services {
+		if service.Logging.Options["max-size"] == "" || service.Logging.Options["max-file"] == "" {
+			t.Errorf("the log of %s is not bounded", name)
+		}
 	}
 
 	given := map[string]string{

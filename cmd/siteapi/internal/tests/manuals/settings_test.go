@@ -84,15 +84,19 @@ func TestSettingValues(t *testing.T) {
 		"LEAD_RETENTION":                     {"1h", "-9223372036854775808d"},
 		"DELIVERY_RETRY_MAX":                 {"50ms", "25h"},
 		"DELIVERY_RATE":                      {"NaN", "-1", "+Inf"},
-		"ADMIN_TOKENS":                       {"0123456789abcdef", "ana:boss:0123456789abcdef", "Ana:sales:0123456789abcdef"},
-		"LEAD_WEBHOOK_URL":                   {"ftp://x", "https://a:b@x.example", "https://x.example/?a=b#c", "https://x.example/?a=ă"},
-		"LOGO_HOSTS":                         {"https://x/y", "a b"},
-		"GRAPHQL_DOCUMENTS":                  {"none"},
-		"SMTP_URL":                           {"http://mail.example", "smtp://", "smtps://user@mail.example"},
-		"MAIL_FROM":                          {"nobody", "a@b.example, c@d.example", "ștefania@b.example"},
-		"SALES_MAIL_TO":                      {",", strings.Repeat("a@b.example,", 10) + "c@d.example"},
-		"SALES_LOCALE":                       {"de"},
-		"TIME_ZONE":                          {"Local", "Europe/Nowhere"},
+		"ADMIN_TOKENS": {
+			"0123456789abcdef", "ana:boss:0123456789abcdef", "Ana:sales:0123456789abcdef",
+			"ana:admin:0123456789abcdef,bo:viewer:0123456789abcdef", // the bearer of one token would have two roles
+			"ana:sales:0123456789abcdef,ana:sales:0123456789abcdef",
+		},
+		"LEAD_WEBHOOK_URL":  {"ftp://x", "https://a:b@x.example", "https://x.example/?a=b#c", "https://x.example/?a=ă"},
+		"LOGO_HOSTS":        {"https://x/y", "a b"},
+		"GRAPHQL_DOCUMENTS": {"none"},
+		"SMTP_URL":          {"http://mail.example", "smtp://", "smtps://user@mail.example"},
+		"MAIL_FROM":         {"nobody", "a@b.example, c@d.example", "ștefania@b.example"},
+		"SALES_MAIL_TO":     {",", strings.Repeat("a@b.example,", 10) + "c@d.example"},
+		"SALES_LOCALE":      {"de"},
+		"TIME_ZONE":         {"Local", "Europe/Nowhere"},
 	}
 
 	read := func(name, value string) string {
@@ -153,6 +157,28 @@ func TestIncompatibleSettings(t *testing.T) {
 		}
 		_, err := config.Read(func(name string) string { return env[name] })
 		if err == nil || !strings.Contains(err.Error(), "\n"+want) {
+			t.Errorf("%s: %v", settings, err)
+		}
+	}
+}
+
+// In production, the inbox is served on the public address with any way to sign in.
+func TestAdminPageWithEachLogin(t *testing.T) {
+	t.Parallel()
+	for settings, starts := range map[string]bool{
+		"ADMIN_PAGE=on": false,
+		"ADMIN_PAGE=on ADMIN_API_TOKEN=0123456789abcdef":                                 true,
+		"ADMIN_PAGE=on ADMIN_TOKENS=ana:sales:0123456789abcdef":                          true,
+		"ADMIN_PAGE=on ADMIN_TOKENS=ana:sales:0123456789abcdef,bo:admin:fedcba987654321": false, // too short
+		"ADMIN_PAGE=on ADMIN_TOKENS=,":                                                   false,
+	} {
+		env := map[string]string{"CACHE_API_TOKEN": "a", "CMS_WEBHOOK_SECRET": "b", "CMS_DRIVER": "file"}
+		for _, setting := range strings.Fields(settings) {
+			name, value, _ := strings.Cut(setting, "=")
+			env[name] = value
+		}
+		_, err := config.Read(func(name string) string { return env[name] })
+		if refused := strings.Contains(fmt.Sprint(err), "\nADMIN_"); refused == starts {
 			t.Errorf("%s: %v", settings, err)
 		}
 	}
