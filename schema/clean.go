@@ -22,9 +22,6 @@ var hidden = regexp.MustCompile(`(\x{1F3F4}[\x{E0030}-\x{E0039}\x{E0061}-\x{E007
 // and with line feeds as the only line breaks. It is empty if the text has no visible
 // character, for example only a zero-width space or a Hangul filler.
 func Clean(s string) string {
-	if !strings.ContainsFunc(s, visible) {
-		return ""
-	}
 	s = strings.TrimLeftFunc(hidden.ReplaceAllString(blanks.Replace(s), "$1"), unseen)
 
 	// What joins at the end may belong to the last letter or emoji.
@@ -52,11 +49,6 @@ func CleanPhone(s string) string {
 		}
 		return r
 	}, Clean(s))
-}
-
-// visible reports whether a character is visible on its own.
-func visible(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !unseen(r)
 }
 
 // unseen reports whether a character is invisible in every position, such as a blank, a

@@ -41,13 +41,13 @@ func TelephoneLink(typed string) string {
 	// rest of one.
 	const shortest, longest, complete = 5, 15, 7
 	for i, r := range number {
-		if (r == '/' || r == '(') && len(digits(number[:i])) >= complete {
+		if (r == '/' || r == '(') && len(Digits(number[:i])) >= complete {
 			number, rest = number[:i], number[i:]+rest
 			break
 		}
 	}
 
-	link := digits(trunkZero.ReplaceAllString(strings.TrimLeft(number, "( "), "$1$2"))
+	link := Digits(trunkZero.ReplaceAllString(strings.TrimLeft(number, "( "), "$1$2"))
 	if n := len(link); n > longest || n < shortest && strings.TrimSpace(rest) != "" {
 		return ""
 	}
@@ -60,8 +60,8 @@ func TelephoneLink(typed string) string {
 	return "tel:" + link
 }
 
-// digits removes everything but digits.
-func digits(text string) string {
+// Digits returns the ASCII digits of a text.
+func Digits(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
 			return -1

@@ -48,7 +48,7 @@ func searchTerms(s lead.Lead) (terms []string) {
 	phone := cmp.Or(dialed, c.Phone)
 
 	words := []string{fold(s.ID), email, domain}
-	words = append(words, nationalNumber(phone), strings.TrimLeft(digits(phone), "0"), ending(phone))
+	words = append(words, nationalNumber(phone), strings.TrimLeft(lead.Digits(phone), "0"), ending(phone))
 	names := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
 	words = append(words, names...)
 	for _, name := range names {
@@ -80,20 +80,10 @@ var (
 		`^(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})`)
 )
 
-// digits returns the digits of a text.
-func digits(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, text)
-}
-
 // nationalNumber returns the digits of a telephone number without the country code and
 // leading zeros, so that all spellings of a number are equal.
 func nationalNumber(phone string) string {
-	number := digits(phone)
+	number := lead.Digits(phone)
 	international, ok := strings.CutPrefix(number, "00")
 	if ok || strings.HasPrefix(strings.TrimLeft(phone, " ("), "+") {
 		number = countryCode.ReplaceAllString(international, "")
@@ -104,7 +94,7 @@ func nationalNumber(phone string) string {
 // ending returns the term by which the last digits of a telephone number find it: all of
 // them, backwards, since a search finds prefixes of terms.
 func ending(phone string) string {
-	last := []byte(digits(phone))
+	last := []byte(lead.Digits(phone))
 	if len(last) == 0 {
 		return ""
 	}
@@ -138,7 +128,7 @@ func searchWords(search string) (words [][]string) {
 		}
 
 		phone := strings.Join(parts[:n], " ")
-		length, number := len(digits(phone)), nationalNumber(phone)
+		length, number := len(lead.Digits(phone)), nationalNumber(phone)
 		if length < endLength {
 			n = 1
 		}
