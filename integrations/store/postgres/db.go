@@ -141,5 +141,5 @@ func broken(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+		errors.Is(err, pgconn.ErrConnClosed) || pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }
