@@ -52,6 +52,5 @@ type Resolver struct {
 
 	Development bool // log likely mistakes in requests
 
-	// Count counts events, such as "webhook", by an outcome.
-	Count func(event, detail string)
+	Webhooks *health.Webhooks // records the webhooks of the CMS
 }

@@ -40,7 +40,7 @@ func (r *Resolver) receiveCmsWebhook(
 ) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
 	if !ok || len(object) == 0 {
-		r.Count("webhook", "refused_body")
+		r.Webhooks.Record("refused_body")
 		r.Log.Warn().Ctx(ctx).Str("reason", "body").Msg("rejected a CMS webhook")
 		return nil, schema.BadInput(schema.FieldError{
 			Field:   "payload",
@@ -58,12 +58,12 @@ func (r *Resolver) receiveCmsWebhook(
 
 	keys, err := r.Content.Invalidate(ctx, locales)
 	if err != nil {
-		r.Count("webhook", "error")
+		r.Webhooks.Record("error")
 		return nil, err
 	}
 
 	r.Content.Renew(locales)
-	r.Count("webhook", "ok")
+	r.Webhooks.Record("ok")
 
 	r.Log.Info().Ctx(ctx).
 		Str("document_type", documentType).

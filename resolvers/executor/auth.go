@@ -141,8 +141,8 @@ func (g *guard) refused(kind schema.TokenKind, reason string) {
 		return
 	}
 	g.Log.Warn().Str("reason", reason).Msg("rejected a CMS webhook")
-	if g.Count != nil {
-		g.Count("webhook", "refused_"+reason)
+	if g.RecordWebhook != nil {
+		g.RecordWebhook("refused_" + reason)
 	}
 }
 

@@ -30,8 +30,8 @@ type Options struct {
 	Log       zerolog.Logger
 	Now       func() time.Time
 
-	// Count counts events by outcome: "webhook" with the reason of a rejection. Optional.
-	Count func(event, detail string)
+	// RecordWebhook records a rejected webhook: "refused_" and the reason. Optional.
+	RecordWebhook func(outcome string)
 
 	// ContentSize returns the bytes of all content, which must fit into a response.
 	ContentSize func() int

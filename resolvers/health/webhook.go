@@ -16,22 +16,26 @@ import (
 // Names of the notes with the time of the last accepted webhook of the CMS, and with the
 // time and reason of the last rejected one.
 const (
-	takenNote   = "webhook taken"
-	refusedNote = "webhook refused"
+	acceptedNote = "webhook accepted"
+	refusedNote  = "webhook refused"
 )
 
 // Webhooks records the last webhooks of the CMS.
 type Webhooks struct {
 	Notes *store.Store
 	Log   zerolog.Logger
-	mu    sync.Mutex
-	last  map[string]time.Time // when a note was last written
+	Count func(event, outcome string)
+
+	mu   sync.Mutex
+	last map[string]time.Time // when a note was last written
 }
 
-// Record records an outcome: "ok", or "refused_" and the reason. It writes a note at most
-// every ten seconds, in the background: the CMS does not wait for it.
+// Record counts an outcome: "ok", "error", or "refused_" and the reason. It also writes a
+// note of all but errors, at most every ten seconds and in the background: the CMS does not
+// wait for it.
 func (w *Webhooks) Record(outcome string) {
-	note, reason, now := takenNote, "", time.Now().UTC()
+	w.Count("webhook", outcome)
+	note, reason, now := acceptedNote, "", time.Now().UTC()
 	if why, refused := strings.CutPrefix(outcome, "refused_"); refused {
 		note, reason = refusedNote, why
 	} else if outcome != "ok" {
@@ -66,7 +70,7 @@ func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, erro
 
 	var texts []string
 	var times [2]time.Time
-	for i, note := range []string{takenNote, refusedNote} {
+	for i, note := range []string{acceptedNote, refusedNote} {
 		text, err := stored.Note(ctx, note)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return "", fmt.Errorf("reading the time of the last webhook: %w", err)

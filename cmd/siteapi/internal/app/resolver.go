@@ -124,8 +124,6 @@ func (a *App) newFunnel() *funnel.Resolver {
 
 // newResolver returns the resolvers of all fields.
 func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
-	webhooks := &health.Webhooks{Notes: a.Data.Store, Log: a.log}
-
 	return &resolvers.Resolver{
 		Quotes:      a.newQuotes(),
 		PDFs:        a.pdfs,
@@ -139,12 +137,7 @@ func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 		Version:     Version(),
 		Log:         a.log,
 		Development: a.settings.Environment == config.Development,
-		Count: func(event, detail string) {
-			a.Metrics.Event(event, detail)
-			if event == "webhook" {
-				webhooks.Record(detail)
-			}
-		},
+		Webhooks:    &health.Webhooks{Notes: a.Data.Store, Log: a.log, Count: a.Metrics.Event},
 	}
 }
 

@@ -41,7 +41,7 @@ func (a *App) newServer(resolver *resolvers.Resolver) (*httpserver.Server, error
 		},
 		Log:            a.log,
 		Now:            time.Now,
-		Count:          resolver.Count,
+		RecordWebhook:  resolver.Webhooks.Record,
 		ContentSize:    a.content.Size,
 		Documents:      clients,
 		Operations:     own,

@@ -25,7 +25,7 @@ import (
 func (c *call) openExecutor(
 	ctx context.Context, op *operations.Operation, resolver *resolvers.Resolver,
 ) (operations.Executor, error) {
-	resolver.Log, resolver.Version, resolver.Count = c.open.Log, c.commands.version, c.open.Metrics.Event
+	resolver.Log, resolver.Version = c.open.Log, c.commands.version
 	size := func() int { return 0 }
 
 	needs := needsOf(op)

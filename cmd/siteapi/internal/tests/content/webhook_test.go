@@ -106,7 +106,7 @@ func TestWebhookSignature(t *testing.T) {
 	}
 	apptest.Eventually(t, "serviceHealth reports the last accepted and the last rejected webhook", func() bool {
 		got := s.Query(`{ serviceHealth { checks { name detail } } }`, nil, "Authorization: Bearer "+config.DevAdminToken)
-		return regexp.MustCompile(`"webhook","detail":"last webhook taken \d+s ago, last webhook refused \d+s ago \w+`).
+		return regexp.MustCompile(`"webhook","detail":"last webhook accepted \d+s ago, last webhook refused \d+s ago \w+`).
 			Match(got.Body)
 	})
 	if at := apptest.Counter(t, s, "siteapi_webhook_timestamp_seconds", map[string]string{"outcome": "ok"}); at < 1e9 {
