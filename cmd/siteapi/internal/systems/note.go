@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"siteapi/cmd/siteapi/internal/config"
@@ -15,29 +16,35 @@ import (
 // and report success.
 const systemsNote = "systems"
 
-func noted(s *config.Settings) string {
+func noted(s *config.Settings) []string {
 	lines := s.Lines("CMS_DRIVER", "CRM_DRIVER", "LEAD_WEBHOOK_URL", "SMTP_URL")
-	return "  " + strings.Join(append(lines, "CACHE_URL="+s.CacheURL.Scheme+"://…"), "\n  ")
+	return append(lines, "CACHE_URL="+s.CacheURL.Scheme+"://…")
 }
 
 // Note records the systems of the service.
 func Note(ctx context.Context, notes *store.Store, s *config.Settings) error {
-	return notes.SetNote(ctx, systemsNote, noted(s))
+	return notes.SetNote(ctx, systemsNote, strings.Join(noted(s), "\n"))
 }
 
 // CheckNote returns an error unless the settings select the systems of the service that
-// used the database last.
+// used the database last. It names those that differ.
 func CheckNote(ctx context.Context, notes *store.Store, s *config.Settings) error {
 	note, err := notes.Note(ctx, systemsNote)
-	here := noted(s)
-	switch {
-	case errors.Is(err, store.ErrNotFound): // no service has used the database
+	if errors.Is(err, store.ErrNotFound) { // no service has used the database
 		return nil
-	case err != nil || note == here:
+	}
+	there, here := strings.Split(note, "\n"), noted(s)
+	if err != nil || slices.Equal(there, here) {
 		return err
 	}
-	return fmt.Errorf("nothing was done: the service on this database has other settings:\n%s\n"+
-		"This command has:\n%s\n"+
+
+	without := func(lines, others []string) string {
+		return strings.Join(slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+			return slices.Contains(others, line)
+		}), "\n  ")
+	}
+	return fmt.Errorf("nothing was done: the service on this database has other settings:\n  %s\n"+
+		"This command has:\n  %s\n"+
 		"Use the settings of the service (--env-file). If they have changed, restart the service first",
-		note, here)
+		without(there, here), without(here, there))
 }
