@@ -98,6 +98,7 @@ const maxSortText = 256
 func sortKey(value any, locale string, texts *collate.Collator) []byte {
 	number, isNumber := value.(float64)
 	text, _ := cms.Text(value, locale)
+	text = schema.Clean(text)
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
 			number, isNumber = float64(at.UnixMicro()), true

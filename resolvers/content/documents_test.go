@@ -51,6 +51,7 @@ func TestOrder(t *testing.T) {
 		{"ro", `"înger"|"ied"|"joc"`, "f", "b a c", "Romanian has î after i"},
 		{"en", `"2026-02-01T00:00:00Z"|"2026-01-31T23:30:00-02:00"|"2026-02-01"`, "f", "a c b", "times in other zones, dates"},
 		{"en", `"2026-02-01"|"text"|5|true`, "f", "c a b d", "numbers and times, then texts; a flag has no order"},
+		{"en", `"\u200b"|"b"|"\ufeffa"`, "f", "c b a", "a text that nobody sees is missing, and marks do not count"},
 		{"en", `-0.0|0|-1|1e-7`, "f", "c a b d", "zero has one place"},
 		{"es", `{"en":"b","es":"z"}|{"en":"c"}|[{"_key":"es","value":"a"}]`, "f", "c b a", "localized texts"},
 		{"en", `"x"|"x"|"x"`, "-f", "a b c", "equal ones by id, also descending"},

@@ -95,3 +95,24 @@ func TestResolvingIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignLanguageIsReportedOnce serves documents in a language that the site does not
+// use: they are hidden, with one warning for each type whatever the number of languages.
+func TestForeignLanguageIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, map[string]string{"CONTENT_TYPES": "post,page"})
+	s.WriteContent(`[{"_id":"a","_type":"post","language":"de"},{"_id":"b","_type":"post","__i18n_lang":"fr_FR"},
+		{"_id":"c","_type":"page","locale":"de"},{"_id":"d","_type":"page","language":"es-MX"},{"_id":"e","_type":"page","language":"Deutsch"}]`)
+
+	for locale, want := range map[string]string{"en": `[{"id":"e"}]`, "es": `[{"id":"d"},{"id":"e"}]`, "ro": `[{"id":"e"}]`} {
+		apptest.Eventually(t, locale, func() bool {
+			got := s.Query(`{ content(documentType: "page", locale: `+locale+`) { id } }`, nil)
+			return strings.Contains(string(got.Body), `"content":`+want)
+		})
+	}
+	for _, kind := range []string{"post", "page"} {
+		if n := strings.Count(s.Log.String(), "documents of type "+kind+" are hidden"); n != 1 {
+			t.Errorf("%d warnings about the type %s", n, kind)
+		}
+	}
+}
