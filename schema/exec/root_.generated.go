@@ -4003,7 +4003,7 @@ type LeadContact {
   email: String!
   "Telephone number as typed."
   phone: String
-  "Link that dials the number, by RFC 3966, such as ` + "`" + `tel:+40721000000` + "`" + `; empty if it is not recognized as one number."
+  "Link that dials the number, by RFC 3966, such as ` + "`" + `tel:+40721000000` + "`" + `; null if it is not recognized as one number."
   phoneLink: String
   "Company."
   company: String

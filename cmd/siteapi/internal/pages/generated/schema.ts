@@ -776,7 +776,7 @@ export type LeadContact = {
   readonly email: Scalars['String']['output'];
   /** Telephone number as typed. */
   readonly phone?: Maybe<Scalars['String']['output']>;
-  /** Link that dials the number, by RFC 3966, such as `tel:+40721000000`; empty if it is not recognized as one number. */
+  /** Link that dials the number, by RFC 3966, such as `tel:+40721000000`; null if it is not recognized as one number. */
   readonly phoneLink?: Maybe<Scalars['String']['output']>;
   /** Company. */
   readonly company?: Maybe<Scalars['String']['output']>;
