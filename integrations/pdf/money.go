@@ -33,8 +33,9 @@ func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) mo
 	if unit, err := currency.ParseISO(code); err == nil {
 		m.sign = unit.String()
 		m.digits, _ = currency.Standard.Rounding(unit)
-		// A symbol that can't be shown is written as the code.
-		symbol := printer.Sprint(currency.Symbol(unit))
+		// The calculator shows the same narrow symbol: "€" in ro, too. One that can't be shown
+		// is written as the code.
+		symbol := printer.Sprint(currency.NarrowSymbol(unit))
 		if symbol != "" && strings.IndexFunc(symbol, func(r rune) bool { return !shown(r) }) < 0 {
 			m.sign = symbol
 		}

@@ -2,13 +2,17 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/pages"
+	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/request"
 )
@@ -16,7 +20,8 @@ import (
 // newPages returns the handlers of the pages by path. Pages contain the well-known
 // development tokens. In place of another token they contain the name of its setting, or
 // nothing if it is a preview token.
-func newPages(s *config.Settings) (map[string]http.Handler, error) {
+func (a *App) newPages() (map[string]http.Handler, error) {
+	s := a.settings
 	signIn := len(s.AdminTokens) > 0 || s.OIDCIssuer != ""
 	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
 	values := map[string]string{
@@ -33,6 +38,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"inbox":         hidden[address != ""],
 		"inbox-url":     address,
 		"mails":         hidden[s.SMTPURL == nil && s.Mails()],
+		"visitor-mail":  map[bool]string{true: "on", false: "off"}[s.VisitorMail && s.Mails()],
 		"mail-folder":   s.MailPath(),
 		"inbox-open":    map[bool]string{true: "yes", false: "no"}[signIn],
 		"sign-in":       map[bool]string{true: "account", false: "token"}[s.OIDCIssuer != ""],
@@ -45,7 +51,12 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	if s.FrontPage {
 		all = append(all,
 			pages.Options{Path: "/", Files: pages.Files("front")},
-			pages.Options{Path: "/calculator", Files: pages.Files("calculator"), ImageHosts: s.LogoHosts},
+			pages.Options{
+				Path:       "/calculator",
+				Files:      pages.Files("calculator"),
+				ImageHosts: s.LogoHosts,
+				Phones:     a.phones,
+			},
 			pages.Options{Path: "/docs", Files: pages.Files("docs")},
 		)
 	}
@@ -63,6 +74,26 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		handlers["/docs/schema.graphql"] = http.HandlerFunc(serveSDL)
 	}
 	return handlers, nil
+}
+
+// phones returns the telephone numbers of the site, for visitors without JavaScript.
+func (a *App) phones(ctx context.Context) string {
+	snap, err := a.content.ReadAs(ctx, "", schema.DefaultLocale)
+	if err != nil || snap.Settings == nil {
+		return ""
+	}
+
+	site := snap.Settings.Shown
+	if len(site.ContactPhones) == 0 && site.ContactPhone != nil {
+		return *site.ContactPhone
+	}
+	var numbers []string
+	for _, phone := range site.ContactPhones {
+		if slices.Contains(phone.DisplayLocation, "contact") {
+			numbers = append(numbers, phone.Number)
+		}
+	}
+	return strings.Join(numbers, ", ")
 }
 
 // serveSDL serves the schema for code generators and other tools.

@@ -57,7 +57,7 @@ func (a *App) newServer(resolver *resolvers.Resolver) (*httpserver.Server, error
 	if err != nil {
 		return nil, err
 	}
-	pages, err := newPages(a.settings)
+	pages, err := a.newPages()
 	if err != nil {
 		return nil, err
 	}

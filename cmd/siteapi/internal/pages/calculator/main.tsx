@@ -9,4 +9,4 @@ const root = document.getElementById("calculator")!;
 const preview = new URLSearchParams(location.search).has("preview") ? root.dataset.preview : "";
 root.replaceChildren();
 separateTexts();
-render(<Calculator service={newService(root.dataset.service ?? "", preview)} />, root);
+render(<Calculator service={newService(root.dataset.service ?? "", root.dataset.mails === "on", preview)} />, root);

@@ -38,8 +38,13 @@ const debounce = 800; // milliseconds from the last change to the request that t
 const timeout = 15_000; // milliseconds for one request
 const attempts = 5;
 
-/** Returns a client of the service at an address ("": the page's). With a preview token it reads drafts and stores nothing. */
-export function newService(base: string, preview = "") {
+export type Service = ReturnType<typeof newService>;
+
+/**
+ * Returns a client of the service at an address ("": the page's). With a preview token it reads drafts and stores nothing.
+ * The flag mails is whether the service sends visitors a mail that confirms their request.
+ */
+export function newService(base: string, mails: boolean, preview = "") {
   const drafts: Record<string, string> = preview ? { Authorization: `Bearer ${preview}`, "X-Preview": "drafts" } : {};
   const graphQL = new GraphQLClient(new URL(`${base}/graphql`, location.href).href, {
     method: preview ? "POST" : "GET", // so that browsers and CDNs can cache the response
@@ -64,6 +69,7 @@ export function newService(base: string, preview = "") {
 
   return {
     preview: preview !== "",
+    mails,
 
     /** In a preview, calls a function after each edit. Returns a function that stops this. */
     follow(changed: () => void): () => void {
@@ -123,6 +129,10 @@ export function newService(base: string, preview = "") {
         await new Promise((resolve) => setTimeout(resolve, 1000 * Math.min(Math.max(asked, 2 ** (tried - 1)), 30)));
       }
     },
+
+    /** Returns the address of the page of an accepted request. */
+    page: (receipt: Receipt, locale: Locale) =>
+      `${new URL(receipt.quoteUrl, new URL(base, location.href)).href}&locale=${locale}`,
 
     /** Returns the address of the PDF of an accepted request. */
     pdf: (receipt: Receipt, locale: Locale) => `${base}${receipt.pdfUrl}&locale=${locale}`,

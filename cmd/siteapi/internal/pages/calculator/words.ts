@@ -44,13 +44,16 @@ const en = {
   call: "Would you rather talk to us?",
   thanks: (name: string) => `Thank you, ${name}!`,
   accepted: "We have received your request. We will reply by e-mail to",
+  confirmation: "A confirmation should arrive there within minutes. If you can't find it, look in the spam folder.",
   correct: "Wrong address? Correct it",
   summary: "Take the summary with you:",
+  page: "Open the summary",
   pdf: "Download the PDF",
   reference: "Reference",
   restart: "Start a new estimate",
   errors: {
     missing: "Please fill this in.",
+    pick: "Please choose one.",
     long: (max: number) => `At most ${max} characters, please.`,
     many: (max: number) => `Choose ${max} at most.`,
     control: "Please write this on one line.",
@@ -103,13 +106,16 @@ const es: Words = {
   call: "¿Prefiere hablar con nosotros?",
   thanks: (name) => `¡Gracias, ${name}!`,
   accepted: "Hemos recibido su solicitud. Le responderemos por correo electrónico a",
+  confirmation: "En unos minutos debería llegarle allí una confirmación. Si no la encuentra, mire en la carpeta de correo no deseado.",
   correct: "¿La dirección no es correcta? Corríjala",
   summary: "Llévese el resumen:",
+  page: "Abrir el resumen",
   pdf: "Descargar el PDF",
   reference: "Referencia",
   restart: "Empezar otro presupuesto",
   errors: {
     missing: "Rellene este campo.",
+    pick: "Elija una opción.",
     long: (max) => `Como máximo ${max} caracteres.`,
     many: (max) => `Elija como máximo ${max}.`,
     control: "Escríbalo en una sola línea.",
@@ -160,13 +166,16 @@ const ro: Words = {
   call: "Preferați să vorbim?",
   thanks: (name) => `Mulțumim, ${name}!`,
   accepted: "Am primit cererea dumneavoastră. Vă vom răspunde prin e-mail la",
+  confirmation: "În câteva minute ar trebui să primiți acolo o confirmare. Dacă nu o găsiți, căutați în dosarul de spam.",
   correct: "Adresa e greșită? Corectați-o",
   summary: "Luați rezumatul cu dumneavoastră:",
+  page: "Deschideți rezumatul",
   pdf: "Descărcați PDF-ul",
   reference: "Referință",
   restart: "Începeți altă estimare",
   errors: {
     missing: "Completați acest câmp.",
+    pick: "Alegeți o opțiune.",
     long: (max) => `Cel mult ${max} ${max % 100 > 0 && max % 100 < 20 ? "caractere" : "de caractere"}.`,
     many: (max) => `Alegeți cel mult ${max}.`,
     control: "Scrieți textul pe un singur rând.",
@@ -180,10 +189,12 @@ const ro: Words = {
 export const words: Record<Locale, Words> = { en, es, ro };
 export const locales = Object.keys(words) as Locale[];
 
+const missing = (t: Words["errors"], _: unknown, field: string) => (/^selections\./.test(field) ? t.pick : t.missing);
+
 /** The advice for each error code of a field. The codes come from the schema, so the compiler reports missing ones. */
-const advice: Record<FieldCode, (t: Words["errors"], params: NonNullable<FieldError["params"]>) => string> = {
-  required: (t) => t.missing,
-  empty: (t) => t.missing,
+const advice: Record<FieldCode, (t: Words["errors"], params: NonNullable<FieldError["params"]>, field: string) => string> = {
+  required: missing,
+  empty: missing,
   too_long: (t, { max = 0 }) => t.long(max),
   too_many: (t, { max = 0 }) => t.many(max),
   control_characters: (t) => t.control,
@@ -204,7 +215,7 @@ const advice: Record<FieldCode, (t: Words["errors"], params: NonNullable<FieldEr
 };
 
 /** Explains the error of a field in a language. Codes that are newer than this page get a general text. */
-export function explainError(locale: Locale, { code, params = {} }: FieldError): string {
+export function explainError(locale: Locale, { field, code, params = {} }: FieldError): string {
   const { errors } = words[locale];
-  return advice[code]?.(errors, params) ?? errors.broken;
+  return advice[code]?.(errors, params, field) ?? errors.broken;
 }

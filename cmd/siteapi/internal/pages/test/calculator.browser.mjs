@@ -186,6 +186,34 @@ test("fields that a password manager fills in are sent, and the domain of the ad
   await page.close();
 });
 
+test("an accepted request has an address of its own, which a reload keeps and from which Back leads to the form", async () => {
+  const { page, faults } = await open("/calculator?lang=en");
+  const sent = page.locator(".accepted code");
+  await page.getByRole("radio", { name: /^Landing page/ }).check();
+  for (const [id, value] of Object.entries({ firstName: "Ana", lastName: "Pop", email: "back@example.com" })) await page.fill(`#${id}`, value);
+  await page.getByRole("button", { name: "Request a quote" }).click();
+  const reference = await sent.innerText();
+  assert.equal(new URL(page.url()).hash, "#sent");
+  await page.reload();
+  assert.equal(await sent.innerText(), reference);
+  await page.getByRole("link", { name: "RO Română" }).click();
+  await page.getByRole("heading", { name: "Mulțumim, Ana!" }).waitFor();
+  await page.getByRole("link", { name: "Deschideți rezumatul" }).click();
+  await page.getByRole("heading", { name: "Estimare de preț" }).waitFor();
+  await page.goBack();
+  assert.equal(await sent.innerText(), reference);
+
+  await page.goBack();
+  await page.locator("form").waitFor();
+  assert.equal(await page.inputValue("#email"), "back@example.com");
+  await page.goForward();
+  assert.equal(await sent.innerText(), reference);
+  await page.getByRole("button", { name: "Correct it" }).or(page.getByRole("button", { name: "Corectați-o" })).click();
+  await page.locator("#email:focus").waitFor();
+  assert.deepEqual(unexpected(faults), []);
+  await page.close();
+});
+
 test("typing after a rejected form keeps the focus in its field", async () => {
   const { page } = await open("/calculator?lang=en");
   await page.getByRole("radio", { name: /^Landing page/ }).check();
@@ -424,18 +452,19 @@ test("only choices without a price are to be confirmed", async (t) => {
   }
 });
 
-test("without JavaScript a note appears in each language", async () => {
+test("without JavaScript a note in each language and the number to call appear", async () => {
   const other = await openBrowser({ javaScriptEnabled: false });
   try {
     const { page } = await open("/calculator", other.context);
-    assert.deepEqual(await page.locator("noscript p").evaluateAll((all) => all.map((p) => p.lang)), ["en", "es", "ro"]);
+    assert.deepEqual(await page.locator("noscript p[lang]").evaluateAll((all) => all.map((p) => p.lang)), ["en", "es", "ro"]);
+    assert.match(await page.locator("noscript").textContent(), /\+44 20 7946 0321/);
   } finally {
     await other.close();
   }
 });
 
 for (const [name, options] of Object.entries({
-  phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, locale: "ro" },
+  phone: { viewport: { width: 320, height: 740 }, hasTouch: true, isMobile: true, locale: "ro" },
   dark: { colorScheme: "dark", locale: "es" },
 })) {
   test(`the page fits the screen and is drawn: ${name}`, async () => {
@@ -444,6 +473,8 @@ for (const [name, options] of Object.entries({
       for (const path of ["/calculator", "/"]) {
         const { page, faults } = await open(path, other.context);
         await page.getByRole("heading", { level: 1 }).waitFor();
+        for (const option of await page.locator("[type=checkbox][name=feature], [value=ecommerce]").all()) await option.check();
+        if (path === "/calculator") await page.locator("output:not(.empty)").waitFor();
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than the screen`);
         assert.ok((await picture(page, `${path.slice(1) || "front"}-${name}`)).colours > 100);
         assert.deepEqual(unexpected(faults), []);

@@ -291,7 +291,7 @@ func TestPDFListsPrices(t *testing.T) {
 
 	for locale, want := range map[string][]string{
 		"en": {"€12,000.00", "€333.33", "€2,466.67", "to be confirmed", "Valid until "},
-		"ro": {"Aplicație web", "12.000,00 EUR", "de confirmat", "Valabil până la "},
+		"ro": {"Aplicație web", "12.000,00 €", "de confirmat", "Valabil până la "},
 	} {
 		cmd := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
 		cmd.Stdin = bytes.NewReader(s.Do("GET", "/api/quote/pdf?locale="+locale+"&id="+id, "").Body)

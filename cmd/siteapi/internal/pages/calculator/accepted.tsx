@@ -1,0 +1,51 @@
+// The page after a request was accepted.
+import { useEffect, useRef } from "preact/hooks";
+import type { Locale } from "../generated/calculator.js";
+import type { Sent } from "./draft.js";
+import type { Service } from "./service.js";
+import { words } from "./words.js";
+
+interface Props {
+  sent: Sent;
+  service: Service;
+  locale: Locale;
+  onCorrect: () => void;
+  onRestart: () => void;
+}
+
+export function Accepted({ sent: { receipt, draft }, service, locale, onCorrect, onRestart }: Props) {
+  const t = words[locale];
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <section class="accepted" aria-labelledby="accepted">
+      <h2 id="accepted" ref={heading} tabIndex={-1}>
+        {t.thanks(draft.contact.firstName)}
+      </h2>
+      <p>
+        {t.accepted} <strong><bdi>{draft.contact.email}</bdi></strong>
+      </p>
+      {service.mails && <p>{t.confirmation}</p>}
+      <p>
+        <button class="quiet" onClick={onCorrect}>
+          {t.correct}
+        </button>
+      </p>
+      <p>{t.summary}</p>
+      <p class="actions">
+        <a class="button" href={service.page(receipt, locale)}>
+          {t.page}
+        </a>
+        <a class="button" href={service.pdf(receipt, locale)} download>
+          {t.pdf}
+        </a>
+        <button class="quiet" onClick={onRestart}>
+          {t.restart}
+        </button>
+      </p>
+      <p class="note">
+        {t.reference}: <code>{receipt.submissionId.slice(0, 8).toUpperCase()}</code>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,220 @@
+// The form: the choices, the visitor's data, and the estimate next to them.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Locale, SubmitQuoteInput } from "../generated/calculator.js";
+import { readConsents, saveProgress, type Consent } from "./consents.js";
+import { readAttribution, type Draft } from "./draft.js";
+import { Lines, rangeText, useEstimate } from "./estimate.js";
+import { Choices, Contact, Phones, type Errors } from "./fields.js";
+import { phonesAt } from "./phones.js";
+import { chosen, fieldOf, groups, moneyFormat, readOptions, sentEstimate, type Estimate } from "./quote.js";
+import { ServiceError, type Receipt, type Service, type Site } from "./service.js";
+import { explainError, words, type Words } from "./words.js";
+
+/** The fields of a request that the form shows and can mark as invalid. */
+const formFields = /^(contact|selections)\.|^message$/;
+const mostMessage = 2000; // characters
+const text = (value: string) => value || undefined; // empty fields are omitted
+
+interface Props {
+  service: Service;
+  locale: Locale;
+  site: Site;
+  /** The number of times that the site was read: an edited price is requested anew. */
+  version: number;
+  draft: Draft;
+  update: (change: (old: Draft) => Draft) => void;
+  /** Whether the visitor returned to correct the address. */
+  correcting: boolean;
+  onAccepted: (receipt: Receipt) => void;
+}
+
+export function QuoteForm({ service, locale, site, version, draft, update, correcting, onAccepted }: Props) {
+  const t = words[locale];
+  const { selections, contact, message } = draft;
+  const options = readOptions(site.options, locale);
+  const consents = readConsents(site.consents, draft.agreed, locale);
+  const picked = chosen(options, selections);
+  const price = useEstimate(service, locale, selections, picked.length > 0, version);
+  const amounts = rangeText(price.estimate, locale);
+  const range = amounts || (selections.projectType && price.estimate ? t.toAgree : "");
+  const money = moneyFormat(locale, price.estimate?.currency);
+  const [website, setWebsite] = useState(""); // a honeypot: only bots fill in this invisible field
+  const sending = useSending(service, onAccepted);
+  useTracking(service, locale, draft, price.estimate, consents, picked.length > 0);
+
+  const form = useRef<HTMLFormElement>(null);
+  useFocus(form, sending.refusals, correcting);
+
+  async function submit(event: Event) {
+    event.preventDefault();
+    if (sending.busy || service.preview) return;
+    sending.send(async () => requestOf(locale, draft, await price.latest(), consents, website));
+  }
+
+  /** Applies a change and clears the error of its field. */
+  function change(path: string, next: (old: Draft) => Draft) {
+    update(next);
+    sending.clear(path);
+  }
+
+  const explain = (field: string) => sending.errors[field] && explainError(locale, sending.errors[field]);
+  return (
+    <form ref={form} onSubmit={submit} noValidate aria-busy={sending.busy}>
+      <div class="steps">
+        <div class="choices">
+          {groups.map((group) => {
+            const field = fieldOf[group];
+            const several = group === "feature";
+            const choose = (slugs: string[]) => ({ [field]: several ? slugs : slugs[0] ?? "" });
+            return (
+              <Choices
+                key={group}
+                {...{ group, options, t, money, several, error: explain(`selections.${field}`) }}
+                required={group === "projectType"}
+                chosen={[selections[field]].flat()}
+                onChange={(slugs) =>
+                  change(`selections.${field}`, (old) => ({ ...old, selections: { ...old.selections, ...choose(slugs) } }))
+                }
+              />
+            );
+          })}
+          {picked.length > 0 && (
+            <p class="bar" aria-hidden="true">
+              {t.range} <strong translate={!amounts}>{range}</strong>
+            </p>
+          )}
+        </div>
+        <Contact
+          {...{ t, contact, explain, website, onWebsite: setWebsite, message, mostMessage }}
+          {...{ consents, privacyUrl: site.SiteSettings?.privacyUrl }}
+          onMessage={(value) => change("message", (old) => ({ ...old, message: value }))}
+          onConsent={({ purpose, text }, given) =>
+            update((old) => ({ ...old, agreed: { ...old.agreed, [purpose]: given ? text : undefined } }))
+          }
+          onChange={(name, value) =>
+            change(`contact.${name}`, (old) => ({ ...old, contact: { ...old.contact, [name]: value } }))
+          }
+        />
+      </div>
+      <aside aria-label={t.range}>
+        <h2>{t.range}</h2>
+        <output class={range ? "range" : "range empty"} translate={!amounts}>
+          {range || t.rangeEmpty}
+        </output>
+        <Lines {...{ estimate: price.estimate, picked, money, t }} />
+        <p role="status">{price.failed && t.stale}</p>
+        {service.preview && <p class="note">{t.preview}</p>}
+        <Send {...{ sending, locale, t }} preview={service.preview} />
+        <p class="note">{t.rangeNote}</p>
+        <Phones title={t.call} locale={locale} phones={phonesAt(site.SiteSettings, "contact")} />
+      </aside>
+    </form>
+  );
+}
+
+interface SendProps {
+  sending: Sending;
+  locale: Locale;
+  t: Words;
+  preview: boolean;
+}
+
+/** The button that sends the form, and what became of it. */
+function Send({ sending: { state, busy, errors }, locale, t, preview }: SendProps) {
+  const marked = Object.keys(errors).some((field) => formFields.test(field));
+  // An error in a field that the form does not show is explained next to the button.
+  const elsewhere = Object.entries(errors).filter(([field]) => !formFields.test(field)).slice(0, 1);
+  return (
+    <>
+      <button disabled={busy || preview}>{busy ? t.sending : t.submit}</button>
+      <p class="note">{t.processing}</p>
+      <p role="status">{state === "retrying" && t.retrying}</p>
+      <p role="alert">
+        {state === "failed" && (marked ? t.invalid : elsewhere.length ? "" : t.again)}
+        {state === "failed" && elsewhere.map(([, error]) => error && ` ${explainError(locale, error)}`)}
+      </p>
+    </>
+  );
+}
+
+type Sending = ReturnType<typeof useSending>;
+
+/** Sends requests, and keeps the errors of the fields until they are corrected. */
+function useSending(service: Service, onAccepted: (receipt: Receipt) => void) {
+  const [state, setState] = useState<"choosing" | "sending" | "retrying" | "failed">("choosing");
+  const [errors, setErrors] = useState<Errors>({});
+  const [refusals, setRefusals] = useState(0); // number of times that the service rejected the form
+
+  async function send(prepare: () => Promise<SubmitQuoteInput>) {
+    setState("sending");
+    try {
+      onAccepted(await service.submit(await prepare(), () => setState("retrying")));
+    } catch (error) {
+      const fields = error instanceof ServiceError ? error.fields : [];
+      setState("failed");
+      setRefusals((old) => old + 1);
+      setErrors(Object.fromEntries(fields.map((error) => [error.field.replace(/\[\d+\]$/, ""), error])));
+    }
+  }
+
+  function clear(path: string) {
+    setState((old) => (old === "failed" ? "choosing" : old));
+    setErrors((old) => (old[path] ? Object.fromEntries(Object.entries(old).filter(([field]) => field !== path)) : old));
+  }
+
+  return { state, busy: state === "sending" || state === "retrying", errors, refusals, send, clear };
+}
+
+/** Returns the request for a quote. */
+const requestOf = (
+  locale: Locale,
+  { session, selections, contact, message }: Draft,
+  estimate: Estimate | null,
+  consents: Consent[],
+  website: string,
+): SubmitQuoteInput => ({
+  sessionId: session,
+  locale,
+  contact: { ...contact, phone: text(contact.phone), company: text(contact.company) },
+  selections: { ...selections, complexity: text(selections.complexity), timeline: text(selections.timeline) },
+  estimate: { ...sentEstimate(estimate), revision: estimate?.revision },
+  message: text(message),
+  consents,
+  attribution: readAttribution(),
+  website: text(website),
+});
+
+/** Tracks the choices and, unless the visitor declined, the first name and the e-mail. */
+function useTracking(
+  service: Service,
+  locale: Locale,
+  { session, selections, contact }: Draft,
+  price: Estimate | null,
+  consents: Consent[],
+  some: boolean,
+) {
+  const progress = consents.find(({ purpose }) => purpose === saveProgress);
+  useEffect(() => {
+    if (!some) return;
+    const contactHints = { email: text(contact.email), firstName: text(contact.firstName) };
+    const formData = progress?.given === false ? undefined : contactHints;
+    const estimate = price?.currency ? sentEstimate(price) : undefined;
+    const consents = progress && [progress];
+    const attribution = readAttribution();
+    service.track({ sessionId: session, locale, selections, estimate, formData, consents, attribution });
+  }, [session, locale, selections, price, contact.email, contact.firstName, progress?.given]);
+}
+
+/**
+ * Moves the focus to the first field with an error, but only after the service rejected the form: clearing an error by
+ * typing must not move the focus. A visitor who returned to correct the address finds it there.
+ */
+function useFocus(form: { current: HTMLFormElement | null }, refusals: number, correcting: boolean) {
+  useEffect(() => {
+    const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
+    (first?.querySelector("input") ?? first)?.focus();
+  }, [refusals]);
+  useEffect(() => {
+    if (correcting) form.current?.querySelector<HTMLElement>("#email")?.focus();
+  }, []);
+}
