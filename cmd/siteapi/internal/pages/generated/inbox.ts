@@ -248,9 +248,9 @@ export type LeadsQueryVariables = Exact<{
 }>;
 
 
-export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly locale: Locale | null, readonly message: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
-export type ListedLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } };
+export type ListedLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly locale: Locale | null, readonly message: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } };
 
 export type LeadCountsQueryVariables = Exact<{
   search?: string | null | undefined;
@@ -554,6 +554,8 @@ export const ListedLeadFragmentDoc = new TypedDocumentString(`
   deletionRequestedAt
   owner
   status
+  locale
+  message
   contact {
     firstName
     lastName
@@ -812,6 +814,8 @@ export const LeadsDocument = new TypedDocumentString(`
   deletionRequestedAt
   owner
   status
+  locale
+  message
   contact {
     firstName
     lastName

@@ -5,7 +5,7 @@ import { count, languages, midnightOf, periodStart, periods } from "./format";
 import { useChoices } from "./labels";
 import { Icon, Select } from "./parts";
 import { setParams } from "./route";
-import { may } from "./service";
+import { may, ownAddress } from "./service";
 import { known, words } from "./words";
 import { Owners } from "./work";
 
@@ -71,6 +71,8 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
   const states = new Map(counts?.states.map((row) => [row.state, row.count]));
   const statuses = new Map(counts?.statuses.map((row) => [row.status, row.count]));
   const set = hidden.filter((name) => params[name]).length;
+  const [opened, setOpened] = useState(set > 0); // clearing the last filter does not close the panel
+  const own = ownAddress();
   const { list, work } = words;
   return (
     <>
@@ -92,7 +94,7 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
         />
         <Select name="since" label={list.period} all={list.anyTime} options={periods()} params={params} />
       </div>
-      <details class="narrow" open={set > 0}>
+      <details class="narrow" open={opened} onToggle={(e) => setOpened(e.currentTarget.open)}>
         <summary>{set ? `${list.moreFilters} (${count(set)})` : list.moreFilters}</summary>
         <div class="fields">
           <Select name="sort" label={list.sort} all={words.sorts.NEWEST} options={otherSorts()} params={params} />
@@ -113,6 +115,16 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
             />
             {list.free}
           </label>
+          {own && (
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={params.owner === own}
+                onChange={(e) => setParams({ owner: e.currentTarget.checked ? own : "", free: "" })}
+              />
+              {list.mine}
+            </label>
+          )}
           <Field name="source" label={words.origin.source} params={params} />
           {may("SALES") && (
             <>
@@ -162,6 +174,8 @@ interface FieldProps {
 /** A text filter. It takes effect with Enter, or when the field loses the focus. */
 function Field({ name, label, params, type = "text", options }: FieldProps) {
   const value = params[name] ?? "";
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
   return (
     <input
       type={type}
@@ -171,8 +185,8 @@ function Field({ name, label, params, type = "text", options }: FieldProps) {
       maxLength={254}
       min="0"
       {...(options && { list: options })}
-      key={value}
-      defaultValue={value}
+      value={text}
+      onInput={(e) => setText(e.currentTarget.value)}
       onChange={(e) => setParams({ [name]: e.currentTarget.value.trim() })}
     />
   );
@@ -188,8 +202,7 @@ function Day({ name, label, params }: Pick<FieldProps, "name" | "label" | "param
         type="date"
         class={value ? "set" : ""}
         max="9999-12-31"
-        key={value}
-        defaultValue={value}
+        value={value}
         onChange={(e) => setParams({ [name]: e.currentTarget.value })}
       />
     </label>

@@ -43,15 +43,68 @@ export function LeadDetail({ erased, ...props }: Props) {
 }
 
 function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase: (email: string) => void }) {
-  const query = useQuery(LeadDocument, { id });
+  const { query, lead, news, change } = useLead(id);
   const now = useNow();
-  const label = useLabel();
-  const heading = useRef<HTMLHeadingElement>(null);
-  const lead = query.data?.lead;
-  useEffect(() => heading.current?.focus({ preventScroll: true }), [!lead]);
   useEffect(() => {
     if (lead) update(lead);
   }, [lead]);
+
+  if (!query.data) return <Pending query={query} rows={5} />;
+  if (!lead) {
+    return (
+      <Empty title={words.lead.missing}>
+        <p class="muted">{words.lead.missingHint}</p>
+        <button type="button" onClick={close}>{words.lead.back}</button>
+      </Empty>
+    );
+  }
+  const { contact } = lead;
+  const decided = !undecided(lead);
+  return (
+    <article class="lead">
+      <div class="bar-top">
+        <button type="button" class="plain" onClick={close} aria-label={words.close}><Icon name="back" /></button>
+        <span class="muted">{lead.reference}</span>
+        {may("SALES") && (
+          <Action done={words.lead.pdfSaved} run={() => savePdf(lead.id)}>
+            <Icon name="save" /> {words.lead.savePdf}
+          </Action>
+        )}
+      </div>
+      {news && <p class="changed" role="status">{words.lead.changed}</p>}
+      <Head lead={lead} now={now} />
+      {lead.deletionRequestedAt && <p class="changed">{words.lead.deletionAsked(exact(lead.deletionRequestedAt))}</p>}
+      {may("SALES") && !decided && <Review lead={lead} change={change} />}
+      <ContactCard lead={lead} change={change} />
+      <RequestCard lead={lead} />
+      <Work lead={lead} change={change} />
+      {!!lead.consents?.length && <Consents lead={lead} change={change} />}
+      {lead.attribution && (
+        <Card title={words.origin.title}>
+          <Touch touch={lead.attribution} />
+          {JSON.stringify(lead.firstAttribution) !== JSON.stringify(lead.attribution) && (
+            <Touch touch={lead.firstAttribution} first />
+          )}
+        </Card>
+      )}
+      {!!lead.deliveries?.length && <Deliveries lead={lead} now={now} change={change} reload={query.reload} />}
+      {decided && lead.signals.length > 0 && <Card title={words.lead.noticed}><Reasons lead={lead} /></Card>}
+      {!!lead.sameAddress?.length && <Others title={words.lead.others} leads={lead.sameAddress} now={now} />}
+      {!!lead.audit?.length && <Card title={words.lead.history}><History entries={lead.audit} /></Card>}
+      {may("ADMIN") && contact && (
+        <button type="button" class="plain danger" onClick={() => erase(contact.email)}>{words.erase.open}</button>
+      )}
+    </article>
+  );
+}
+
+/** Applies an operation to the lead, and shows the changed lead. */
+type Change = (operation: Promise<{ lead: Lead }>) => Promise<void>;
+
+/** The lead, kept up to date. The flag news is whether a colleague changed it while it is open. */
+function useLead(id: string) {
+  const query = useQuery(LeadDocument, { id });
+  const lead = query.data?.lead;
   const changing = useRef(false);
   const [news, setNews] = useState(false);
   const shown = useRef("");
@@ -63,8 +116,9 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
   useChanges(async (changed) => {
     if (!changed || !lead || changed.has(lead.reference)) await query.refresh();
   }, lead?.deliveries?.some(isUnderWay));
-  /** Applies an operation to the lead. After a failure it reloads the lead, which a colleague may have changed. */
-  const change = async (operation: Promise<{ lead: Lead }>) => {
+
+  // After a failure the lead is loaded again, since a colleague may have changed it.
+  const change: Change = async (operation) => {
     changing.current = true;
     try {
       const next = await operation;
@@ -78,179 +132,159 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
       changing.current = false;
     }
   };
+  return { query, lead, news, change };
+}
 
-  if (!query.data) return <Pending query={query} rows={5} />;
-  if (!lead) {
-    return (
-      <Empty title={words.lead.missing}>
-        <p class="muted">{words.lead.missingHint}</p>
-        <button type="button" onClick={close}>{words.lead.back}</button>
-      </Empty>
-    );
-  }
-  const { contact, selections } = lead;
-  const { fields } = words.lead;
-  const mail = lead.deliveries?.find(({ target }) => target === "VISITOR_MAIL");
-  const mailTo = mail?.email ?? contact?.email;
+/** Whether the lead waits for a decision or was rejected, so that nothing is delivered. */
+const undecided = ({ state }: Lead) => state === "IN_REVIEW" || state === "REJECTED";
+
+const visitorMail = ({ deliveries }: Lead) => deliveries?.find(({ target }) => target === "VISITOR_MAIL");
+
+/** The address of the mail to the visitor, which an operator may have corrected. */
+const mailAddress = (lead: Lead) => visitorMail(lead)?.email ?? lead.contact?.email;
+
+function Head({ lead, now }: { lead: Lead; now: number }) {
   const name = nameOf(lead);
-  const subject = encodeURIComponent(`${mailSubject[lead.locale ?? "en"]} ${lead.reference}`);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
-    <article class="lead">
-      <div class="bar-top">
-        <button type="button" class="plain" onClick={close} aria-label={words.close}><Icon name="back" /></button>
-        <span class="muted">{lead.reference}</span>
-        {may("SALES") && (
-          <Action done={words.lead.pdfSaved} run={() => savePdf(lead.id)}>
-            <Icon name="save" /> {words.lead.savePdf}
-          </Action>
-        )}
-      </div>
-      {news && <p class="changed" role="status">{words.lead.changed}</p>}
-      <header>
-        <Avatar of={name} />
-        <div>
-          <h2 tabIndex={-1} ref={heading}><FullName of={name} /></h2>
-          <p class="muted">
-            {contact?.company && (
-              <>
-                <bdi>{contact.company}</bdi> ·{" "}
-              </>
-            )}
-            {exact(lead.submittedAt)} · <Time at={lead.submittedAt} now={now} />
-          </p>
-        </div>
-        {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
-        <Chip {...leadMark(lead.state)} />
-      </header>
-
-      {lead.deletionRequestedAt && <p class="changed">{words.lead.deletionAsked(exact(lead.deletionRequestedAt))}</p>}
-
-      {may("SALES") && (lead.state === "IN_REVIEW" || lead.state === "REJECTED") && <Review lead={lead} change={change} />}
-
-      <Card title={words.lead.contact}>
-        {contact && (
-          <Fact name={words.lead.email}>
-            <a href={`mailto:${encodeURIComponent(contact.email)}?subject=${subject}`}>{contact.email}</a>
-          </Fact>
-        )}
-        {contact?.phone && (
-          <Fact name={words.lead.phone}>
-            {contact.phoneLink ? <a href={contact.phoneLink}>{contact.phone}</a> : contact.phone}
-          </Fact>
-        )}
-        {lead.message && (
-          <Fact name={words.lead.message}><p class="message" dir="auto">{lead.message}</p></Fact>
-        )}
-        <Fact name={words.lead.language}>{languageName(lead.locale)}</Fact>
-        {contact && <p class="muted">{words.lead.inCRM}</p>}
-        {mail?.email && <Fact name={words.lead.mailTo}><bdi>{mail.email}</bdi></Fact>}
-        {lead.noMailReason && (
-          <Fact name={words.lead.noMail}>
-            <span>{words.lead.noMailBecause(noMailWords(lead.noMailReason, mailTo))}</span>
-            {mail?.state === "NOT_SENT" && mailTo && (
-              <Correct
-                key={mailTo}
-                address={mailTo}
-                send={(email) => change(ask(ResendLeadDocument, { id: lead.id, target: mail.target, email }))}
-              />
-            )}
-          </Fact>
-        )}
-      </Card>
-
-      <Card title={words.lead.request}>
-        <p class="estimate"><Estimate of={lead.estimate} /></p>
-        {lead.priceStatus && <Fact name={words.lead.price}><Chip {...priceMark(lead.priceStatus)} /></Fact>}
-        {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
-          <Fact name={words.lead.sentAs}><Estimate of={lead.sentEstimate} /></Fact>
-        )}
-        <Fact name={fields.projectType}>{label("projectType", selections.projectType)}</Fact>
-        {selections.complexity && <Fact name={fields.complexity}>{label("complexity", selections.complexity)}</Fact>}
-        {selections.timeline && <Fact name={fields.timeline}>{label("timeline", selections.timeline)}</Fact>}
-        {selections.features.length > 0 && (
-          <Fact name={fields.features}>
-            <span class="tags">
-              {selections.features.map((feature) => (
-                <span key={feature}>{label("features", feature)}</span>
-              ))}
-            </span>
-          </Fact>
-        )}
-      </Card>
-
-      <Work lead={lead} change={change} />
-
-      {!!lead.consents?.length && (
-        <Card title={words.consents.title}>
-          {lead.consents.map((consent) => (
-            <Fact key={consent.purpose} name={consent.purpose}>
-              {answerOf(consent)}
-              {consent.text && <bdi class="muted small message"> {consent.text}</bdi>}
-              {isOpen(consent) && (
-                <Action
-                  done={words.consents.done}
-                  run={() =>
-                    change(
-                      ask(WithdrawConsentDocument, { id: lead.id, purpose: consent.purpose }).then(
-                        ({ withdrawConsent }) => ({ lead: withdrawConsent.lead! }),
-                      ),
-                    )
-                  }
-                >
-                  {words.consents.withdraw}
-                </Action>
-              )}
-            </Fact>
-          ))}
-        </Card>
-      )}
-      {lead.attribution && (
-        <Card title={words.origin.title}>
-          <Touch touch={lead.attribution} />
-          {JSON.stringify(lead.firstAttribution) !== JSON.stringify(lead.attribution) && (
-            <Touch touch={lead.firstAttribution} first />
+    <header>
+      <Avatar of={name} />
+      <div>
+        <h2 tabIndex={-1} ref={heading}><FullName of={name} /></h2>
+        <p class="muted">
+          {lead.contact?.company && (
+            <>
+              <bdi>{lead.contact.company}</bdi> ·{" "}
+            </>
           )}
-        </Card>
-      )}
+          {exact(lead.submittedAt)} · <Time at={lead.submittedAt} now={now} />
+        </p>
+      </div>
+      {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
+      <Chip {...leadMark(lead.state)} />
+    </header>
+  );
+}
 
-      {!!lead.deliveries?.length && (
-        <Card title={words.lead.deliveries}>
-          {lead.deliveries.map((delivery) => (
-            <DeliveryCard key={delivery.id} delivery={delivery} now={now} explained={delivery === mail && !!lead.noMailReason}>
-              {isSettled(delivery) ? (
-                <Action
-                  done={words.delivery.sending}
-                  run={() => change(ask(ResendLeadDocument, { id: lead.id, target: delivery.target }))}
-                >
-                  {words.delivery.sendAgain}
-                </Action>
-              ) : (
-                delivery.state !== "RUNNING" && (
-                  <Action
-                    done={words.delivery.trying}
-                    run={() => ask(RetryDeliveryDocument, { id: delivery.id }).then(query.reload)}
-                  >
-                    {words.delivery.tryNow}
-                  </Action>
-                )
-              )}
-            </DeliveryCard>
-          ))}
-        </Card>
-      )}
-      {lead.state !== "IN_REVIEW" && lead.state !== "REJECTED" && lead.signals.length > 0 && (
-        <Card title={words.lead.noticed}><Reasons lead={lead} /></Card>
-      )}
+interface CardProps {
+  lead: Lead;
+  change: Change;
+}
 
-      {!!lead.sameAddress?.length && (
-        <Others title={words.lead.others} leads={lead.sameAddress} now={now} />
+function ContactCard({ lead, change }: CardProps) {
+  const { contact } = lead;
+  const mail = visitorMail(lead);
+  const mailTo = mailAddress(lead);
+  const subject = encodeURIComponent(`${mailSubject[lead.locale ?? "en"]} ${lead.reference}`);
+  const inCRM = lead.deliveries?.some(({ target, state }) => target === "CRM" && state === "DELIVERED");
+  return (
+    <Card title={words.lead.contact}>
+      {mailTo && (
+        <Fact name={words.lead.email}>
+          <a data-key="r" href={`mailto:${encodeURIComponent(mailTo)}?subject=${subject}`}>{mailTo}</a>
+        </Fact>
       )}
-      {!!lead.audit?.length && <Card title={words.lead.history}><History entries={lead.audit} /></Card>}
+      {mail?.email && contact && <Fact name={words.lead.typed}><bdi>{contact.email}</bdi></Fact>}
+      {contact?.phone && (
+        <Fact name={words.lead.phone}>
+          {contact.phoneLink ? <a href={contact.phoneLink}>{contact.phone}</a> : contact.phone}
+        </Fact>
+      )}
+      {lead.message && (
+        <Fact name={words.lead.message}><p class="message" dir="auto">{lead.message}</p></Fact>
+      )}
+      <Fact name={words.lead.language}>{languageName(lead.locale)}</Fact>
+      {contact && inCRM && <p class="muted">{words.lead.inCRM}</p>}
+      {lead.noMailReason && (
+        <Fact name={words.lead.noMail}>
+          <span>{words.lead.noMailBecause(noMailWords(lead.noMailReason, mailTo))}</span>
+          {mail?.state === "NOT_SENT" && mailTo && (
+            <Correct
+              key={mailTo}
+              address={mailTo}
+              send={(email) => change(ask(ResendLeadDocument, { id: lead.id, target: mail.target, email }))}
+            />
+          )}
+        </Fact>
+      )}
+    </Card>
+  );
+}
 
-      {may("ADMIN") && contact && (
-        <button type="button" class="plain danger" onClick={() => erase(contact.email)}>{words.erase.open}</button>
+function RequestCard({ lead }: { lead: Lead }) {
+  const label = useLabel();
+  const { selections } = lead;
+  const { fields } = words.lead;
+  return (
+    <Card title={words.lead.request}>
+      <p class="estimate"><Estimate of={lead.estimate} /></p>
+      {lead.priceStatus && <Fact name={words.lead.price}><Chip {...priceMark(lead.priceStatus)} /></Fact>}
+      {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
+        <Fact name={words.lead.sentAs}><Estimate of={lead.sentEstimate} /></Fact>
       )}
-    </article>
+      <Fact name={fields.projectType}>{label("projectType", selections.projectType)}</Fact>
+      {selections.complexity && <Fact name={fields.complexity}>{label("complexity", selections.complexity)}</Fact>}
+      {selections.timeline && <Fact name={fields.timeline}>{label("timeline", selections.timeline)}</Fact>}
+      {selections.features.length > 0 && (
+        <Fact name={fields.features}>
+          <span class="tags">
+            {selections.features.map((feature) => (
+              <span key={feature}>{label("features", feature)}</span>
+            ))}
+          </span>
+        </Fact>
+      )}
+    </Card>
+  );
+}
+
+function Consents({ lead, change }: CardProps) {
+  const withdraw = (purpose: string) =>
+    ask(WithdrawConsentDocument, { id: lead.id, purpose }).then(({ withdrawConsent }) => ({ lead: withdrawConsent.lead! }));
+  return (
+    <Card title={words.consents.title}>
+      {lead.consents?.map((consent) => (
+        <Fact key={consent.purpose} name={consent.purpose}>
+          {answerOf(consent)}
+          {consent.text && <bdi class="muted small message"> {consent.text}</bdi>}
+          {isOpen(consent) && (
+            <Action done={words.consents.done} run={() => change(withdraw(consent.purpose))}>
+              {words.consents.withdraw}
+            </Action>
+          )}
+        </Fact>
+      ))}
+    </Card>
+  );
+}
+
+function Deliveries({ lead, now, change, reload }: CardProps & { now: number; reload: () => void }) {
+  const explained = lead.noMailReason ? visitorMail(lead) : undefined;
+  return (
+    <Card title={words.lead.deliveries}>
+      {lead.deliveries?.map((delivery) => (
+        <DeliveryCard key={delivery.id} delivery={delivery} now={now} explained={delivery === explained}>
+          {isSettled(delivery) ? (
+            <Action
+              done={words.delivery.sending}
+              run={() => change(ask(ResendLeadDocument, { id: lead.id, target: delivery.target }))}
+            >
+              {words.delivery.sendAgain}
+            </Action>
+          ) : (
+            delivery.state !== "RUNNING" && (
+              <Action
+                done={words.delivery.trying}
+                run={() => ask(RetryDeliveryDocument, { id: delivery.id }).then(reload)}
+              >
+                {words.delivery.tryNow}
+              </Action>
+            )
+          )}
+        </DeliveryCard>
+      ))}
+    </Card>
   );
 }
 

@@ -126,15 +126,32 @@ function Heading({ total, filter, params, selection }: HeadingProps) {
   );
 }
 
-function Keys() {
+const keyNames = () => {
   const { keys } = words.list;
+  const shown = [["j", "k", keys.move], ["Enter", keys.open], ["/", keys.search], ["x", keys.select], ["Esc", keys.close]];
+  const whileReading = [["a", words.work.assignToMe], ["r", keys.reply], ["?", keys.help]];
+  return may("SALES") ? [...shown, ...whileReading] : shown;
+};
+
+function Keys() {
   return (
     <p class="keys">
-      <kbd>j</kbd> <kbd>k</kbd> {keys.move} · <kbd>Enter</kbd> {keys.open} · <kbd>/</kbd> {keys.search} · <kbd>x</kbd>{" "}
-      {keys.select} · <kbd>Esc</kbd> {keys.close}
+      {keyNames().map((names, i) => (
+        <Fragment key={i}>
+          {i > 0 && " · "}
+          {names.slice(0, -1).map((name) => (
+            <Fragment key={name}>
+              <kbd>{name}</kbd>{" "}
+            </Fragment>
+          ))}
+          {names.at(-1)}
+        </Fragment>
+      ))}
     </p>
   );
 }
+
+const showKeys = () => toast({ text: keyNames().map((names) => names.join(" ")).join(" · "), tone: "quiet" });
 
 interface RowsProps {
   list: List<Lead>;
@@ -218,19 +235,23 @@ function Row({ lead, params, now, byTime, selection }: RowProps) {
         <span class="muted"><bdi>{contact?.company || contact?.email}</bdi></span>
         <span><Estimate of={lead.estimate} /></span>
         <span class="muted">
-          {[label("projectType", lead.selections.projectType), owner?.split("@")[0]].filter(Boolean).join(" · ")}
+          {[label("projectType", lead.selections.projectType), lead.locale?.toUpperCase(), owner?.split("@")[0]].filter(Boolean).join(" · ")}
         </span>
         <span class="marks">
           {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
           {lead.state !== "DELIVERED" && <Chip {...leadMark(lead.state)} />}
           {lead.status !== "NEW" && <Chip text={words.statuses[lead.status]} tone="quiet" />}
         </span>
+        {lead.message && <span class="muted excerpt" dir="auto">{lead.message.slice(0, 120)}</span>}
       </a>
     </li>
   );
 }
 
-/** Keys of the list: / searches, j and k or the arrows move, x selects, Escape closes the open lead. */
+/**
+ * Keys of the list: / searches, j and k or the arrows move, x selects, Escape closes the open lead. While a lead is read,
+ * j and k open the next and the previous one, a assigns it to the operator, and r replies.
+ */
 function useKeys(
   pane: { current: HTMLElement | null },
   open: string | undefined,
@@ -252,7 +273,12 @@ function useKeys(
       else if (event.key === "x" && on.dataset.lead) select(on.dataset.lead);
       else if (step && rows.length && !(typing && event.key.length === 1)) {
         const at = rows.findIndex((row) => (on.closest(".row") ?? pane.current?.querySelector("[aria-current]")) === row);
-        rows[Math.min(Math.max(at + step, 0), rows.length - 1)]?.focus();
+        const row = rows[Math.min(Math.max(at + step, 0), rows.length - 1)];
+        if (open && event.key.length === 1 && !on.closest(".row")) setParams({ lead: row?.dataset.lead }, true);
+        else row?.focus();
+      } else if (event.key === "?" && !typing) showKeys();
+      else if (open && !typing && /^[ar]$/.test(event.key)) {
+        document.querySelector<HTMLElement>(`.detail [data-key=${event.key}]`)?.click();
       } else return;
       event.preventDefault();
     };

@@ -260,12 +260,14 @@ interface ActionProps {
   /** The message after its success. */
   done: string;
   kind?: string;
+  /** The key that presses the button while a lead is read. */
+  shortcut?: string;
 }
 
 /** A button that is disabled while its action runs. */
-export function Action({ children, run, done, kind = "" }: ActionProps) {
+export function Action({ children, run, done, kind = "", shortcut }: ActionProps) {
   const { busy, act } = useAction(run, done);
   return (
-    <button type="button" class={kind} disabled={busy} onClick={act}>{children}</button>
+    <button type="button" class={kind} data-key={shortcut} disabled={busy} onClick={act}>{children}</button>
   );
 }

@@ -146,7 +146,7 @@ async function read<T>(response: Response): Promise<T> {
   const answer: Answer = await response.json().catch(() => ({}));
   const error = answer.errors?.[0];
   const code = error?.extensions?.code ?? answer.code;
-  if (response.status === 401 || response.status === 403 || code === "UNAUTHENTICATED") {
+  if (response.status === 401 || code === "UNAUTHENTICATED") {
     notice = words.failures.login;
     const renew = login && withAccounts;
     setLogin(null);

@@ -86,7 +86,7 @@ function Owner({ lead, change }: Props) {
       <Owners />
       <button type="submit" disabled={busy || owner === lead.owner}>{words.work.assign}</button>
       {own && own !== lead.owner && (
-        <Action run={() => assign(own)} done={words.work.assigned(own)}>{words.work.assignToMe}</Action>
+        <Action shortcut="a" run={() => assign(own)} done={words.work.assigned(own)}>{words.work.assignToMe}</Action>
       )}
     </form>
   );
