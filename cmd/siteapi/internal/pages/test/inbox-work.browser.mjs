@@ -70,6 +70,34 @@ test("a lead gets an owner, a status, a note and an outcome, which a colleague s
   assert.deepEqual([...faults, ...other.faults], []);
 });
 
+test("leads are read and listed with the keyboard, and clearing the last filter keeps the panel and the focus", async (t) => {
+  const message = "We need a shop by March.";
+  const [first] = [await submit(service, person("Keyboard"), { message }), await submit(service, person("Next"))];
+  const { page, faults } = await open(t);
+  await row(page, "Keyboard").getByText(message).waitFor();
+  await row(page, "Keyboard").getByText("· RO").waitFor();
+  await row(page, "Next").click();
+  await page.getByRole("heading", { name: "Next Pop" }).waitFor();
+  await page.keyboard.press("j");
+  await page.getByRole("heading", { name: "Keyboard Pop" }).waitFor();
+  assert.match(page.url(), new RegExp(first));
+  await page.keyboard.press("?");
+  await page.getByRole("status").getByText("r reply").waitFor();
+
+  const source = page.getByLabel("Source", { exact: true });
+  await page.getByText("More filters").click();
+  await source.fill("nowhere");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/source=nowhere/);
+  await source.and(page.locator(":focus")).waitFor();
+  await source.fill("");
+  await page.keyboard.press("Tab");
+  await page.waitForURL((url) => !url.hash.includes("source"));
+  await page.getByLabel("Campaign", { exact: true }).and(page.locator(":focus")).waitFor();
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(faults, []);
+});
+
 test("an unfinished note is kept while colleagues change the lead, and while another lead is open", async (t) => {
   const reference = await submit(service, person("Typing"));
   const { page, faults } = await open(t, `#leads?lead=${reference}`);
