@@ -128,6 +128,7 @@ mutation SubmitQuote($input: SubmitQuoteInput!) {
     success
     submissionId
     pdfUrl
+    quoteUrl
   }
 }
 `,
@@ -169,6 +170,49 @@ query QuotePdf($id: ID!, $locale: Locale) {
     variables: {
       id: "<submissionId>",
       locale: "ro",
+    },
+  },
+  {
+    query: `# The page of a quote
+# In a browser: /api/quote/page?id=<submissionId>
+query QuotePage($id: ID!, $locale: Locale) {
+  quotePage(id: $id, locale: $locale) {
+    contentType
+    locale
+    content
+  }
+}
+`,
+    variables: {
+      id: "<submissionId>",
+      locale: "ro",
+    },
+  },
+  {
+    query: `# Withdraw a consent of a quote
+mutation WithdrawQuoteConsent($id: ID!, $purpose: String!) {
+  withdrawQuoteConsent(id: $id, purpose: $purpose) {
+    changed
+    url
+  }
+}
+`,
+    variables: {
+      id: "<submissionId>",
+      purpose: "marketing",
+    },
+  },
+  {
+    query: `# Ask for the deletion of a quote
+mutation RequestQuoteDeletion($id: ID!) {
+  requestQuoteDeletion(id: $id) {
+    changed
+    url
+  }
+}
+`,
+    variables: {
+      id: "<submissionId>",
     },
   },
   {

@@ -203,7 +203,16 @@ func request(c *apptest.Client, op *operations.Operation, known *strings.Replace
 	if auth := op.Root.Definition.Directives.ForName("auth"); auth != nil && auth.Arguments.ForName("token").Value.Raw == "WEBHOOK" {
 		token = config.DevWebhookSecret
 	}
-	return c.Do(fmt.Sprint(route["method"]), fmt.Sprint(route["path"], "?", query.Encode()), body, "Authorization: Bearer "+token)
+	headers := []string{"Authorization: Bearer " + token}
+	if route["form"] == true {
+		form := url.Values{}
+		for name, value := range values {
+			form.Set(name, fmt.Sprint(value))
+		}
+		body = form.Encode()
+		headers = append(headers, "Sec-Fetch-Site: same-origin", "Content-Type: application/x-www-form-urlencoded")
+	}
+	return c.Do(fmt.Sprint(route["method"]), fmt.Sprint(route["path"], "?", query.Encode()), body, headers...)
 }
 
 // argumentsOf returns arguments of a document: those of its route's example, and values for
@@ -213,8 +222,11 @@ func argumentsOf(op *operations.Operation, known *strings.Replacer) map[string]a
 		"id": known.Replace("LR4LB5AK"), "text": "Called.", "status": "CONTACTED", "owner": "ben@example.com", "locale": "es",
 		"selections": object{"projectType": "web-app", "features": []any{"blog"}},
 	}
-	if op.Name == "RetryDelivery" {
+	switch op.Name {
+	case "RetryDelivery":
 		arguments["id"] = known.Replace("4711")
+	case "SubmitQuoteForVisitor":
+		arguments = apptest.NewLead("assistant")
 	}
 	for name, value := range example(op, known) {
 		if inner, isInput := value.(map[string]any); isInput && op.Argument(name) == nil {

@@ -30,8 +30,8 @@ func TestDeliveryMetrics(t *testing.T) {
 		return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1 &&
 			value("lead_undelivered_seconds", "target=crm") == 0
 	})
-	if got := value("crm_gaps_total"); got != 16 {
-		t.Errorf("%v gaps, want one for each of the sixteen properties", got)
+	if got := value("crm_gaps_total"); got != 17 {
+		t.Errorf("%v gaps, want one for each of the seventeen properties", got)
 	}
 	apptest.Eventually(t, "the CMS rejects it", func() bool {
 		return value("delivery_tries_total", "target=cms", "outcome=rejected") == 1 &&

@@ -59,7 +59,7 @@ var personalFields = map[string]string{
 	"LeadChange":     "id",
 	"LeadConnection": "csv",
 	"LeadOutcome":    "by",
-	"Lead": "id sessionId contact pdfUrl deliveries noMailReason consents message attribution " +
+	"Lead": "id sessionId contact pdfUrl quoteUrl deliveries noMailReason consents message attribution " +
 		"firstAttribution audit notes sameAddress",
 }
 
@@ -71,7 +71,7 @@ var viewerFields = map[string]string{
 	"LeadEvent":      "position restarted changes",
 	"LeadChange":     "reference kind",
 	"Lead": "reference state submittedAt locale selections estimate priceStatus sentEstimate " +
-		"signals outcome owner status",
+		"signals outcome owner status deletionRequestedAt",
 	"LeadOutcome":     "value amount currency at source",
 	"LeadSelections":  "projectType features complexity timeline",
 	"LeadEstimate":    "min max currency toBeAgreed",
