@@ -38,14 +38,12 @@ type ownerArgs struct {
 // Kind is River's name for these jobs.
 func (ownerArgs) Kind() string { return ownerMail }
 
-// NotifyOwner enqueues a mail to the owner of leads.
-func (q *Queue) NotifyOwner(ctx context.Context, owner string, leadIDs []string) error {
-	job := river.InsertManyParams{
-		Args:       ownerArgs{leadIDs, owner},
-		InsertOpts: &river.InsertOpts{Queue: ownerMail, MaxAttempts: ownerMailAttempts},
-	}
-	if _, err := q.client.InsertMany(ctx, []river.InsertManyParams{job}); err != nil {
-		return fmt.Errorf("enqueueing a mail to an owner: %w", err)
+// NotifyOwner implements [store.Jobs].
+func (h inTx[TDriver, TTx]) NotifyOwner(ctx context.Context, owner string, leadIDs []string) error {
+	_, err := h.client.InsertTx(ctx, h.tx, ownerArgs{leadIDs, owner},
+		&river.InsertOpts{Queue: ownerMail, MaxAttempts: ownerMailAttempts})
+	if err != nil {
+		return fmt.Errorf("inserting the job of a mail to an owner: %w", err)
 	}
 	return nil
 }

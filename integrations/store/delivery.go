@@ -44,6 +44,9 @@ type Jobs interface {
 	// immediately as [lead.NotSent] and have no job.
 	Enqueue(ctx context.Context, leadIDs []string, targets ...lead.Target) ([]lead.Delivery, error)
 
+	// NotifyOwner inserts the job of a mail to the owner of leads, a hash of the address.
+	NotifyOwner(ctx context.Context, owner string, leadIDs []string) error
+
 	// Complete marks a running job as completed. ctx must be the job's context.
 	Complete(ctx context.Context, job int64) error
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,11 +33,37 @@ func NumberOf(counts []WorkCount) (n int) {
 	return n
 }
 
-// Assign makes the operator with an address the owner of a lead; an empty address leaves
-// it unassigned.
-func (s *Store) Assign(ctx context.Context, id, owner string, audit ...AuditEntry) (bool, error) {
-	return s.change(ctx, "assigning a lead", id, audit, nil,
-		`UPDATE leads SET owner = $2 WHERE id = $1 AND owner <> $2`, strings.ToLower(owner))
+// Assign makes the operator with an address the owner of leads; an empty address leaves
+// them unassigned. It returns the leads that had another owner, records the audit entries
+// of these, and queues a mail about them, unless notify, the hash of the address, is empty.
+func (s *Store) Assign(
+	ctx context.Context, ids []string, owner, notify string, audit ...AuditEntry,
+) (assigned []string, err error) {
+	err = s.write(ctx, "assigning leads", func(ctx context.Context, tx Tx) error {
+		assigned = nil
+		for _, id := range ids {
+			n, err := tx.Exec(ctx, `UPDATE leads SET owner = $2 WHERE id = $1 AND owner <> $2`, id, strings.ToLower(owner))
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				assigned = append(assigned, id)
+			}
+		}
+
+		if notify != "" && len(assigned) > 0 {
+			if err := tx.NotifyOwner(ctx, notify, assigned); err != nil {
+				return err
+			}
+		}
+		return appendAudit(ctx, tx, slices.DeleteFunc(slices.Clone(audit), func(e AuditEntry) bool {
+			return !slices.Contains(assigned, e.Lead)
+		}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return assigned, nil
 }
 
 // SetStatus sets the status of a lead.

@@ -16,7 +16,6 @@ import (
 
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/mailbox"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
@@ -45,7 +44,6 @@ type Deps struct {
 	Settings
 	Store   *store.Store
 	Key     []byte // key of the hashes of addresses and networks, from the database
-	Queue   *queue.Queue
 	Content *content.Service
 	PDFs    *quotepdf.Resolver
 	Log     zerolog.Logger

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
@@ -20,25 +19,17 @@ import (
 	"siteapi/schema/request"
 )
 
-// notifyTimeout limits the time for queueing the mail to an owner.
-const notifyTimeout = 5 * time.Second
-
-// NotifyOwner queues a mail to the operator to whom another operator assigned leads, even
-// after the deadline of the request. A failure is logged and does not affect the
-// assignment.
-func (s *Service) NotifyOwner(ctx context.Context, owner string, leadIDs []string) {
+// NotifyOwner returns the keyed hash of the address of an operator who gets a mail about
+// leads that the caller assigns. It is empty if there is no mail: leads are unassigned or
+// assigned to oneself, or no mails are sent.
+func (s *Service) NotifyOwner(ctx context.Context, owner string) string {
 	caller := request.CallerFrom(ctx).Operator
 	toOneself := owner == caller.Email || // The subject may be the address.
 		strings.EqualFold(owner, strings.TrimPrefix(caller.Actor, request.AccountPrefix))
-	if s.Sender == nil || owner == "" || len(leadIDs) == 0 || toOneself {
-		return
+	if s.Sender == nil || owner == "" || toOneself {
+		return ""
 	}
-
-	storing, done := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
-	defer done()
-	if err := s.Queue.NotifyOwner(storing, s.ownerHash(owner), leadIDs); err != nil {
-		s.Log.Warn().Ctx(ctx).Err(err).Msg("cannot queue the mail to an owner: the owner is not notified")
-	}
+	return s.ownerHash(owner)
 }
 
 // ownerHash returns the keyed hash of an owner's address.

@@ -93,43 +93,44 @@ func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFail
 // AssignLead resolves the root field `assignLead`.
 func (r *Resolver) AssignLead(ctx context.Context, id, owner string) (*schema.Lead, error) {
 	owner = crm.Address(owner)
-	var assigned []string
-	assign := r.assign(owner, &assigned)
-
-	l, err := r.Change(ctx, id, func(ctx context.Context, l lead.Lead) (bool, error) {
+	return r.Change(ctx, id, func(ctx context.Context, l lead.Lead) (bool, error) {
 		if err := r.Operators.CheckOwner(ctx, owner); err != nil {
 			return false, err
 		}
-		return assign(ctx, l)
+		assigned, err := r.assign(ctx, []string{l.ID}, owner)
+		return assigned > 0, err
 	})
-	r.Mails.NotifyOwner(ctx, owner, assigned)
-	return l, err
 }
 
-// AssignLeads resolves the root field `assignLeads`.
+// AssignLeads resolves the root field `assignLeads`. It assigns either all leads that exist
+// or, after an error, none.
 func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) (*schema.LeadsChange, error) {
 	owner = crm.Address(owner)
 	if err := r.Operators.CheckOwner(ctx, owner); err != nil {
 		return nil, err
 	}
 
-	var assigned []string
-	sum, err := r.ChangeAll(ctx, ids, r.assign(owner, &assigned))
-	r.Mails.NotifyOwner(ctx, owner, assigned)
+	var found []string
+	sum, err := r.ChangeAll(ctx, ids, func(_ context.Context, l lead.Lead) (bool, error) {
+		found = append(found, l.ID)
+		return false, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum.Changed, err = r.assign(ctx, found, owner)
 	return sum, err
 }
 
-// assign assigns a lead to an owner, and adds it to assigned if the owner changed. The
-// audit entry does not name the owner.
-func (r *Resolver) assign(owner string, assigned *[]string) LeadChange {
-	return func(ctx context.Context, l lead.Lead) (bool, error) {
-		entry := r.Operators.Entry(ctx, schema.AuditActionAssigned, l.ID, map[string]any{"owned": owner != ""})
-		changed, err := r.Store.Assign(ctx, l.ID, owner, entry)
-		if changed {
-			*assigned = append(*assigned, l.ID)
-		}
-		return changed, err
+// assign assigns leads to an owner and returns how many had another one. The audit entries
+// do not name the owner, who is notified by one mail.
+func (r *Resolver) assign(ctx context.Context, ids []string, owner string) (int, error) {
+	entries := make([]store.AuditEntry, len(ids))
+	for i, id := range ids {
+		entries[i] = r.Operators.Entry(ctx, schema.AuditActionAssigned, id, map[string]any{"owned": owner != ""})
 	}
+	assigned, err := r.Store.Assign(ctx, ids, owner, r.Mails.NotifyOwner(ctx, owner), entries...)
+	return len(assigned), err
 }
 
 // SetStatus sets the status of operators' work on a lead.

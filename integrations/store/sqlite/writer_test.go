@@ -40,6 +40,8 @@ func (q *recorder) Enqueue(_ context.Context, ids []string, _ ...lead.Target) ([
 	return nil, nil
 }
 
+func (*recorder) NotifyOwner(context.Context, string, []string) error { return nil }
+
 func (*recorder) Complete(context.Context, int64) error { return nil }
 
 // Requests that arrive during the commit of a batch share the next one. A request that is

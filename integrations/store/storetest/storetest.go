@@ -29,9 +29,9 @@ type Store struct {
 // Jobs is a fake queue that only numbers its jobs. By default each lead gets a delivery
 // to the CMS.
 type Jobs struct {
-	// Fail is called for each lead that gets a job, and the queue returns its error. If
-	// Fail is nil, no job fails.
-	Fail func(leadID string) error
+	// Fail is called for each lead or owner that gets a job, and the queue returns its
+	// error. If Fail is nil, no job fails.
+	Fail func(id string) error
 
 	last atomic.Int64
 }
@@ -61,6 +61,14 @@ func (q Queue) Enqueue(
 		}
 	}
 	return list, err
+}
+
+// NotifyOwner stores no job.
+func (q Queue) NotifyOwner(_ context.Context, owner string, _ []string) error {
+	if q.Jobs == nil || q.Fail == nil {
+		return nil
+	}
+	return q.Fail(owner)
 }
 
 // Complete does nothing, because no jobs are stored.
@@ -104,6 +112,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"deliveries":                deliveries,
 		"attempts":                  attempts,
 		"work":                      work,
+		"work/assignment":           assignment,
 		"work/filters":              workFilters,
 		"mails/address":             mailsPerAddress,
 		"mails/network":             mailsPerNetwork,

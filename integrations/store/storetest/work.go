@@ -10,6 +10,44 @@ import (
 	"siteapi/integrations/store"
 )
 
+// Several leads are assigned together with the job of the mail about them, or not at all.
+// Leads that already have the owner, or do not exist, are neither counted nor audited.
+func assignment(t *testing.T, s Subject) {
+	broken := false
+	db := s.MustOpen(t, &Jobs{Fail: func(id string) error {
+		if broken && id == "owner" {
+			return errors.New("no job is stored")
+		}
+		return nil
+	}})
+	var ids []string
+	var entries []store.AuditEntry
+	for i := range 5 {
+		submit(t, db, Lead(i))
+		ids, entries = append(ids, Lead(i).Lead.ID), append(entries, entry(i, Lead(i).Lead.ID))
+	}
+
+	broken = true
+	if assigned, err := db.Assign(t.Context(), ids, "ana@example.com", "owner", entries...); err == nil || len(assigned) != 0 {
+		t.Errorf("without the job of the mail: assigned %v, %v", assigned, err)
+	}
+	wantEntries(t, db, 0)
+	for _, id := range ids {
+		if l, err := db.Lead(t.Context(), id); err != nil || l.Owner != "" {
+			t.Errorf("%s belongs to %q, %v", id, l.Owner, err)
+		}
+	}
+
+	broken = false
+	_, err := db.Assign(t.Context(), ids[:2], "ana@example.com", "owner", entries[:2]...)
+	ok(t, err)
+	assigned, err := db.Assign(t.Context(), append(ids, "id-nobody"), "Ana@example.com", "owner", entries...)
+	if err != nil || !slices.Equal(assigned, ids[2:]) {
+		t.Errorf("assigned %v, %v", assigned, err)
+	}
+	wantEntries(t, db, 5)
+}
+
 // Leads are assigned to operators, and get a status and notes. Each change is in the
 // audit once, and erasing the lead deletes its notes.
 func work(t *testing.T, s Subject) {
@@ -17,9 +55,9 @@ func work(t *testing.T, s Subject) {
 	id := Lead(1).Lead.ID
 	submit(t, db, Lead(1))
 	for _, want := range []bool{true, false} {
-		assigned, err := db.Assign(t.Context(), id, "Ana@Example.com", entry(0, id))
+		assigned, err := db.Assign(t.Context(), []string{id}, "Ana@Example.com", "owner", entry(0, id))
 		changed, err2 := db.SetStatus(t.Context(), id, lead.StatusWaiting, entry(0, id))
-		if err != nil || err2 != nil || assigned != want || changed != want {
+		if err != nil || err2 != nil || len(assigned) == 1 != want || changed != want {
 			t.Errorf("assigned %v, %v, status changed %v, %v, want %v", assigned, err, changed, err2, want)
 		}
 	}
@@ -77,7 +115,7 @@ func workFilters(t *testing.T, s Subject) {
 		if i%4 == 1 {
 			end(t, db, l.Lead.ID, lead.Delivered)
 		}
-		_, err := db.Assign(t.Context(), l.Lead.ID, []string{"", "Ana@example.com"}[i%5/4])
+		_, err := db.Assign(t.Context(), []string{l.Lead.ID}, []string{"", "Ana@example.com"}[i%5/4], "")
 		ok(t, err)
 		_, err = db.SetStatus(t.Context(), l.Lead.ID, lead.Statuses()[i%4])
 		ok(t, err)

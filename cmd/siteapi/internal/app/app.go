@@ -89,7 +89,6 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 	}
 	a.mails, err = open.Mails(ctx, leadmail.Deps{
 		Store:   a.Data.Store,
-		Queue:   a.Data.Queue,
 		Content: a.content,
 		PDFs:    a.pdfs,
 	})

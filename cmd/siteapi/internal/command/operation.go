@@ -45,7 +45,7 @@ func (c *call) openExecutor(
 
 		// Commands queue mails to owners but do not write them, so they need no content and
 		// no PDFs.
-		mails, err := c.open.Mails(ctx, leadmail.Deps{Store: c.db.Store, Queue: c.db.Queue})
+		mails, err := c.open.Mails(ctx, leadmail.Deps{Store: c.db.Store})
 		if err != nil {
 			return nil, err
 		}
