@@ -11,6 +11,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
+	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/systems"
@@ -28,6 +29,10 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	log := telemetry.NewLogger(s, out)
 	for _, warning := range s.Warnings {
 		log.Warn().Msg(warning)
+	}
+
+	if err := command.RemoveAbandoned(s.DataDir); err != nil {
+		log.Warn().Err(err).Msg("cannot remove the temporary folders of killed backups")
 	}
 
 	a, err := New(ctx, s, log)

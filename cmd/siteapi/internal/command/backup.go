@@ -42,8 +42,11 @@ func (d commands) restoreCommand() *cobra.Command {
 	return command
 }
 
-// stagingPrefix is the prefix of temporary folders.
-const stagingPrefix = ".siteapi-backup-"
+// Prefixes of temporary folders.
+const (
+	backupPrefix  = ".siteapi-backup-"
+	restorePrefix = ".siteapi-restore-" // in DATA_DIR
+)
 
 // backupParts returns patterns of the files in a backup, relative to DATA_DIR. A backup
 // is a gzipped tar file.
@@ -79,11 +82,11 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 	if file.path != "-" {
 		folder = filepath.Dir(file.path)
 	}
-	staging, err := newStaging(folder)
+	staging, remove, err := newStaging(folder, backupPrefix)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(staging) }()
+	defer remove()
 
 	leads, sessions, err := sqlite.Snapshot(ctx, systems.DatabasePath(s), filepath.Join(staging, systems.DatabaseFile))
 	if err != nil {
@@ -95,17 +98,51 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 	})
 }
 
-// newStaging creates a temporary folder. It also removes abandoned ones that are older
-// than a day.
-func newStaging(parent string) (string, error) {
-	abandoned, _ := filepath.Glob(filepath.Join(parent, stagingPrefix+"*"))
-	for _, folder := range abandoned {
-		if info, err := os.Stat(folder); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.RemoveAll(folder)
+// newStaging creates a temporary folder, which is locked until it is removed or the process
+// ends. It also removes those of killed processes.
+func newStaging(parent, prefix string) (folder string, remove func(), err error) {
+	if err := RemoveAbandoned(parent); err != nil {
+		return "", nil, err
+	}
+	if folder, err = os.MkdirTemp(parent, prefix); err != nil {
+		return "", nil, err
+	}
+	lock, err := lockFolder(folder)
+	return folder, func() { _ = errors.Join(os.RemoveAll(folder), lock.Close()) }, err
+}
+
+// lockFolder locks a folder until the file is closed or the process ends.
+func lockFolder(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// abandoned returns the temporary folders of killed processes.
+func abandoned(parent, prefix string) (folders []string) {
+	found, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
+	for _, folder := range found {
+		if lock, err := lockFolder(folder); err == nil {
+			folders = append(folders, folder)
+			_ = lock.Close()
 		}
 	}
+	return folders
+}
 
-	return os.MkdirTemp(parent, stagingPrefix)
+// RemoveAbandoned removes the temporary folders of killed backups and restores, which contain
+// personal data.
+func RemoveAbandoned(parent string) error {
+	var errs []error
+	for _, folder := range slices.Concat(abandoned(parent, backupPrefix), abandoned(parent, restorePrefix)) {
+		errs = append(errs, os.RemoveAll(folder))
+	}
+	return errors.Join(errs...)
 }
 
 // writeArchive writes the snapshot of the database first, then the current files of the
@@ -183,16 +220,14 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 	}
 	defer func() { _ = lock.Close() }()
 
-	for _, name := range backupNames() {
-		if !missing(filepath.Join(s.DataDir, name)) {
-			return fmt.Errorf("DATA_DIR already has %s: nothing was restored. Move its files away first", name)
-		}
+	if err := clearPlaced(s.DataDir); err != nil {
+		return err
 	}
-	staging, err := newStaging(s.DataDir)
+	staging, remove, err := newStaging(s.DataDir, restorePrefix)
 	if err != nil {
 		return fmt.Errorf("DATA_DIR: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(staging) }()
+	defer remove()
 
 	createdAt, err := unpack(archive, staging)
 	if err != nil {
@@ -210,6 +245,25 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 		"data that was erased since then is back: repeat these erasures\n"+
 		"then start the service; `siteapi deliveries verify` finds leads missing from the CMS or the CRM",
 		createdAt.UTC().Format(time.RFC3339), leads, sessions)
+	return nil
+}
+
+// clearPlaced removes the files that a killed restore has placed. It fails if there are other
+// files of a backup.
+func clearPlaced(dataDir string) error {
+	killed := len(abandoned(dataDir, restorePrefix)) > 0
+	for _, name := range backupNames() {
+		path := filepath.Join(dataDir, name)
+		switch {
+		case missing(path):
+		case killed: // A restore begins only without the file, so it has placed it.
+			if err := os.RemoveAll(path); err != nil {
+				return fmt.Errorf("DATA_DIR: %w", err)
+			}
+		default:
+			return fmt.Errorf("DATA_DIR already has %s: nothing was restored. Move its files away first", name)
+		}
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -295,20 +296,135 @@ func TestBackupRefuses(t *testing.T) {
 		"restore --from /nowhere/b": "--from: ",
 	})
 
-	// The leftovers of a killed backup are removed once they are old.
-	old, young := filepath.Join(s.Dir, ".siteapi-backup-old"), filepath.Join(s.Dir, ".siteapi-backup-young")
-	for path, age := range map[string]time.Duration{old: 25 * time.Hour, young: time.Hour} {
-		then := time.Now().Add(-age)
-		if err := errors.Join(os.Mkdir(path, 0o700), os.Chtimes(path, then, then)); err != nil {
-			t.Fatal(err)
-		}
+	// The folder of a killed backup is removed, and that of a running one, which is locked, is not.
+	killed, running := filepath.Join(s.Dir, ".siteapi-backup-killed"), filepath.Join(s.Dir, ".siteapi-backup-running")
+	if err := errors.Join(os.Mkdir(killed, 0o700), os.Mkdir(running, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.Open(running)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
 	}
 
 	if out, code := s.Run("backup", "-o", "-"); code != 0 || !strings.HasPrefix(out, "\x1f\x8b") {
 		t.Errorf("the backup on standard output: %d", code)
 	}
 	remaining, _ := filepath.Glob(filepath.Join(s.Dir, ".siteapi-backup-*"))
-	if !slices.Equal(remaining, []string{young}) {
+	if !slices.Equal(remaining, []string{running}) {
 		t.Errorf("remaining files: %q", remaining)
+	}
+}
+
+// hidden returns the temporary files and folders in a folder.
+func hidden(folder string) []string {
+	found, _ := filepath.Glob(filepath.Join(folder, ".*"))
+	return found
+}
+
+// A restore that was killed at any point can be repeated. The folders that it or a backup left,
+// which contain addresses, are removed by the next start, backup or restore.
+func TestKilledRestore(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t).Start()
+	id := s.Submit("first")
+	waitForLeads(s, 1)
+	backup := filepath.Join(t.TempDir(), "b.tar.gz")
+	prints(s, output{"backup -o " + backup, ": 1 leads, 0 sessions", ""})
+	s.Stop(t)
+
+	const restore, other = ".siteapi-restore-1", ".siteapi-backup-1"
+	for name, tt := range map[string]struct {
+		placed []string // files that were moved from the folder to DATA_DIR
+		folder string
+		again  bool // whether the restore can be repeated
+	}{
+		"before it placed a file": {nil, restore, true},
+		"after the content":       {[]string{"content.json"}, restore, true},
+		"after a folder":          {[]string{"content.json", "cms"}, restore, true},
+		"before the database":     {[]string{"content.json", "cms", "crm"}, restore, true},
+		"after the database":      {[]string{"content.json", "cms", "crm", systems.DatabaseFile}, restore, true},
+		"a backup, without data":  {nil, other, true},
+		"a backup, with data":     {[]string{"content.json", "cms", "crm", systems.DatabaseFile}, other, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fresh := apptest.NewSite(t)
+			folder := filepath.Join(fresh.Dir, tt.folder)
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.CommandContext(t.Context(), "tar", "xzf", backup, "-C", folder).CombinedOutput(); err != nil {
+				t.Fatalf("%v %s", err, out)
+			}
+			for _, placed := range tt.placed {
+				if err := os.Rename(filepath.Join(folder, placed), filepath.Join(fresh.Dir, placed)); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if !tt.again {
+				fresh.Refuses(map[string]string{"restore --from " + backup: "already has content.json"})
+				fresh.Start().Stop(t)
+			} else {
+				prints(fresh, output{"restore --from " + backup, "1 leads", ""})
+			}
+			if found := hidden(fresh.Dir); len(found) != 0 {
+				t.Errorf("left: %q", found)
+			}
+			if got := stored(fresh); !slices.Equal(got, []string{id}) {
+				t.Errorf("restored leads: %q", got)
+			}
+		})
+	}
+}
+
+// Backups and restores are killed by a signal at random times, and repeated.
+func TestKilledByASignal(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t).Start()
+	for i := range 40 {
+		s.Submit(fmt.Sprint("s", i))
+	}
+	waitForLeads(s, 40)
+	folder := t.TempDir()
+	backup := filepath.Join(folder, "b.tar.gz")
+	kill := func(site *apptest.Site, after time.Duration, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), apptest.Binary, args...)
+		cmd.Env = site.Env
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after) // any moment will do
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+
+	for i := range 12 {
+		kill(s, time.Duration(i*5)*time.Millisecond, "backup", "-o", backup, "--overwrite")
+	}
+	prints(s, output{"backup --overwrite -o " + backup, ": 40 leads, 0 sessions", ""})
+	if found, _ := filepath.Glob(filepath.Join(folder, ".siteapi-*")); len(found) != 0 {
+		t.Errorf("left by backups: %q", found)
+	}
+	s.Stop(t)
+
+	fresh := apptest.NewSite(t)
+	for i := range 12 {
+		kill(fresh, time.Duration(i*5)*time.Millisecond, "restore", "--from", backup)
+		if _, err := os.Stat(filepath.Join(fresh.Dir, systems.DatabaseFile)); err == nil {
+			break // it was faster
+		}
+	}
+	if out, code := fresh.Run("restore", "--from", backup); code != 0 && !strings.Contains(out, "already has") {
+		t.Fatalf("%d %s", code, out)
+	}
+	fresh.Start().Stop(t)
+	if found := hidden(fresh.Dir); len(found) != 0 || len(stored(fresh)) != 40 {
+		t.Errorf("left by restores: %q; %d leads", found, len(stored(fresh)))
 	}
 }
