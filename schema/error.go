@@ -122,13 +122,13 @@ func NotAllowed(field string, allowed []string) FieldError {
 }
 
 // UnknownField returns the error of a field that does not exist, with the names of those
-// that do. The path before the name ends with a dot.
-func UnknownField(path, name string, known []string) FieldError {
+// that do.
+func UnknownField(name string, known []string) FieldError {
 	message := "is unknown: expected " + strings.Join(known, ", ")
 	if len(known) == 0 {
 		message = "is unknown: nothing is expected"
 	}
-	return FieldError{Field: path + printable(name), Code: FieldCodeUnknownField, Message: message}
+	return FieldError{Field: printable(name), Code: FieldCodeUnknownField, Message: message}
 }
 
 // bounded returns the error of a field with one named param, such as the bound that the

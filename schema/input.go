@@ -264,7 +264,7 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 		return slices.Contains(names, name)
 	})
 	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
-		c.add(UnknownField("", name, names))
+		c.add(UnknownField(name, names))
 	}
 }
 

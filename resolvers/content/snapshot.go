@@ -23,6 +23,10 @@ type Snapshot struct {
 	Labels   map[string]string // labels by slug
 	Prices   *price.Rules      // nil: there are none
 
+	// Options has the slugs of the calculator's options by field of the selections, with
+	// or without a price.
+	Options map[string][]string
+
 	// Problems describes the documents and values that are left out. Those of the price
 	// rules are not among them.
 	Problems      []string
@@ -134,6 +138,7 @@ func newSnapshot(
 	s := &Snapshot{
 		Locale:    locale,
 		Problems:  problems,
+		Options:   map[string][]string{},
 		documents: map[string][]*schema.ContentDocument{},
 		byID:      map[string]*schema.ContentDocument{},
 		keys:      map[string]map[string]map[*schema.ContentDocument][]byte{},
@@ -153,6 +158,10 @@ func newSnapshot(
 			problems = s.unusable(doc, users)
 		case doc.ID == cms.RulesType:
 			s.RulesUnusable = true
+		}
+		field, slug := cms.OptionSlug(doc)
+		if doc.Type == cms.OptionType && slug != "" && !slices.Contains(s.Options[field], slug) {
+			s.Options[field] = append(s.Options[field], slug)
 		}
 		for _, problem := range problems {
 			s.Problems = append(s.Problems, fmt.Sprintf("document %q: %s", doc.ID, problem))
@@ -197,24 +206,6 @@ func contentDocument(doc cms.Document) *schema.ContentDocument {
 		shown.UpdatedAt = &doc.UpdatedAt
 	}
 	return shown
-}
-
-// Options returns the slugs of the calculator's options by field of the selections, in
-// alphabetical order. An option without a price is one, too.
-func (s *Snapshot) Options() map[string][]string {
-	options := map[string][]string{}
-	for _, d := range s.documents[cms.OptionType] {
-		fields, _ := d.Fields.(json.RawMessage)
-		field, slug := cms.OptionSlug(cms.Document{Fields: fields})
-		if slug != "" {
-			options[field] = append(options[field], slug)
-		}
-	}
-	for field, slugs := range options {
-		slices.Sort(slugs)
-		options[field] = slices.Compact(slugs)
-	}
-	return options
 }
 
 // HasWording reports whether a text is a published consent wording of a purpose.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"siteapi/integrations/crm"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 	"siteapi/schema/request"
@@ -43,24 +42,17 @@ func (r *Resolver) CheckOwner(ctx context.Context, owner string) error {
 		return err
 	}
 	for _, t := range r.Tokens {
-		known = append(known, t.Name())
-	}
-
-	var addresses []string
-	for _, name := range known {
-		if strings.Contains(name, "@") {
-			addresses = append(addresses, crm.Address(name))
+		if address := t.Name(); strings.Contains(address, "@") && !slices.Contains(known, address) {
+			known = append(known, address)
 		}
 	}
-	slices.Sort(addresses)
-	addresses = slices.Compact(addresses)
-	if slices.Contains(addresses, owner) {
+	if slices.Contains(known, owner) {
 		return nil
 	}
 
-	invalid := schema.NotAllowed("owner", addresses)
+	invalid := schema.NotAllowed("owner", known)
 	invalid.Message = strings.TrimSuffix("must be an operator who has signed in with an account, or whose address "+
-		"is a name in ADMIN_TOKENS: "+strings.Join(addresses, ", "), ": ")
+		"is a name in ADMIN_TOKENS: "+strings.Join(known, ", "), ": ")
 	refused := schema.BadInput(invalid)
 	refused.Message = "The owner " + invalid.Message + "."
 	return refused

@@ -34,7 +34,7 @@ func (r *Resolver) Estimate(
 		return nil, err
 	}
 	if strict {
-		if invalid := notOffered(in, snap.Options()); len(invalid) > 0 {
+		if invalid := notOffered(in, snap.Options); len(invalid) > 0 {
 			return nil, schema.BadInput(invalid[:min(len(invalid), schema.MaxFieldErrors)]...)
 		}
 	}

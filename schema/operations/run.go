@@ -40,12 +40,13 @@ type Executor interface {
 func (o *Operation) Run(
 	ctx context.Context, e Executor, variables map[string]any, h http.Header,
 ) (json.RawMessage, *schema.File, *schema.Error) {
-	return o.run(ctx, e, variables, h, nil)
+	return o.run(ctx, e, variables, h, true, nil)
 }
 
 // run runs the operation, unless invalid lists arguments that the caller has refused.
 func (o *Operation) run(
-	ctx context.Context, e Executor, variables map[string]any, h http.Header, invalid []schema.FieldError,
+	ctx context.Context, e Executor, variables map[string]any, h http.Header,
+	ignoreUnknown bool, invalid []schema.FieldError,
 ) (json.RawMessage, *schema.File, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
 	failed := func(list gqlerror.List) (json.RawMessage, *schema.File, *schema.Error) {
@@ -54,7 +55,7 @@ func (o *Operation) run(
 	}
 
 	var refused gqlerror.List
-	if err := e.Admit(ctx, o.OperationDefinition, variables, true); err != nil {
+	if err := e.Admit(ctx, o.OperationDefinition, variables, ignoreUnknown); err != nil {
 		refused = append(refused, gqlerror.Wrap(err))
 	}
 	if len(invalid) > 0 {

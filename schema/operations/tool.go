@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -55,10 +54,24 @@ func newTool(d *ast.Directive, arguments []Argument) *Tool {
 func (o *Operation) RunTool(
 	ctx context.Context, e Executor, arguments map[string]any, zone *time.Location,
 ) (json.RawMessage, *schema.Error) {
-	unknown := o.tidy("", o.Tool.arguments, arguments)
+	known := make([]string, len(o.Tool.arguments))
+	for i, a := range o.Tool.arguments {
+		known[i] = a.Name
+	}
+
+	var unknown []schema.FieldError
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		if isUnknown := !slices.Contains(known, name); isUnknown && len(unknown) < schema.MaxFieldErrors {
+			unknown = append(unknown, schema.UnknownField(name, known))
+		} else if !isUnknown && arguments[name] != nil {
+			continue
+		}
+		delete(arguments, name)
+	}
+
 	o.ReadDays(arguments, zone)
 	variables := o.Bind(merged(arguments, o.Tool.defaultValues()))
-	value, _, problem := o.run(ctx, e, variables, http.Header{}, unknown)
+	value, _, problem := o.run(ctx, e, variables, http.Header{}, false, unknown)
 	return value, problem
 }
 
@@ -76,40 +89,6 @@ func (o *Operation) ReadDays(arguments map[string]any, zone *time.Location) {
 		}
 		arguments[arg.Name] = day.Format(time.RFC3339)
 	}
-}
-
-// tidy deletes the arguments that are null from an object and from those below it. It
-// returns the errors of unknown arguments. A path ends with a dot.
-func (o *Operation) tidy(path string, known []Argument, given map[string]any) (unknown []schema.FieldError) {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		switch arg := named(known, name); {
-		case arg == nil && len(unknown) < schema.MaxFieldErrors:
-			unknown = append(unknown, schema.UnknownField(path, name, names(known)))
-		case arg == nil:
-			// Further errors are not reported.
-		case given[name] == nil:
-			delete(given, name)
-
-		case arg.Definition.Kind == ast.InputObject:
-			fields := fieldsOf(o.Schema, arg.Definition)
-			list, _ := given[name].([]any)
-			for i, item := range list {
-				object, _ := item.(map[string]any)
-				unknown = append(unknown, o.tidy(path+name+"["+strconv.Itoa(i)+"].", fields, object)...)
-			}
-			object, _ := given[name].(map[string]any)
-			unknown = append(unknown, o.tidy(path+name+".", fields, object)...)
-		}
-	}
-	return unknown
-}
-
-func names(list []Argument) []string {
-	all := make([]string, len(list))
-	for i, a := range list {
-		all[i] = a.Name
-	}
-	return all
 }
 
 // defaultValues returns the values of omitted arguments. It evaluates them for each call,

@@ -29,11 +29,11 @@ func TestStrictEstimate(t *testing.T) {
 		{object{"features": []string{"chat"}}, "en", nil},               // without a price it stays in unpriced
 		{object{"features": []string{"seo", "seo"}}, "en", nil},         // repeated ones count once
 		{object{"features": []string{"shop"}}, "ro", nil},               // offered in this language
-		{object{"features": []string{"shop"}}, "en", map[string]string{"selections.features[0]": "must be one of blog, chat, seo"}},
+		{object{"features": []string{"shop"}}, "en", map[string]string{"selections.features[0]": "must be one of blog, seo, chat"}},
 		{object{"projectType": "webapp"}, "en", map[string]string{"selections.projectType": "must be one of web-app"}},
 		{object{"projectType": "blog"}, "en", map[string]string{"selections.projectType": "must be one of web-app"}}, // of another field
 		{object{"features": []string{"seo", "cms", "vip"}}, "en", map[string]string{
-			"selections.features[1]": "must be one of blog, chat, seo", "selections.features[2]": "must be one of blog, chat, seo",
+			"selections.features[1]": "must be one of blog, seo, chat", "selections.features[2]": "must be one of blog, seo, chat",
 		}},
 		{object{"complexity": "high"}, "en", map[string]string{"selections.complexity": "has no allowed value"}}, // the CMS has none of this field
 		{object{"timeline": "asap", "projectType": "app"}, "en", map[string]string{
