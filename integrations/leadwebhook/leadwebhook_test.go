@@ -156,7 +156,7 @@ func TestMessage(t *testing.T) {
 
 	want := `{"mrkdwn":false,"text":"New lead LR4LB5AK: ∗Ana∗ ˍMariaˍ &lt;!channel&gt; &amp; Co, ` +
 		`ana@example.com, +40 721 000 000\nweb-app, blog, 0.4 to 14000 EUR\n` +
-		`https://example.com/api/quote/pdf?id=lr4lb5ak9"}`
+		`https://example.com/api/quote/page?id=lr4lb5ak9"}`
 
 	message := <-got
 	if plain := strings.ReplaceAll(message.body, `\u0026`, "&"); plain != want ||

@@ -45,7 +45,7 @@ attempted_at = datetime(attempted_at, ` + seconds + `)`,
 func TestKilledWhileMailing(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
-	var settings []string
+	settings := []string{"ADMIN_TOKENS=" + apptest.Owners("owner@lumen.test")}
 	for name, value := range env {
 		settings = append(settings, name+"="+value)
 	}

@@ -114,8 +114,10 @@ func TestLeadIsMailed(t *testing.T) {
 		if at, err := want.mail.Header.Date(); err != nil || at.Sub(created).Abs() > time.Minute {
 			t.Errorf("%s: dated %v, created %v, %v", name, at, created, err)
 		}
-		if strings.Contains(fmt.Sprint(want.mail.Header), id) || strings.Contains(found["text/plain"], id) {
-			t.Errorf("%s: the mail contains the lead's id", name)
+		links := map[string]int{"visitor": 1}[name] // the link to the quote's page
+		if strings.Contains(fmt.Sprint(want.mail.Header), id) || strings.Count(found["text/plain"], id) != links ||
+			strings.Count(found["text/plain"], "/api/quote/page?id="+id) != links {
+			t.Errorf("%s: the mail has the lead's id: %v %s", name, want.mail.Header, found["text/plain"])
 		}
 		if name == "visitor" && len(found["application/pdf"])*3/4 < len(pdf)-100 {
 			t.Errorf("the PDF is missing")
