@@ -48,6 +48,8 @@ func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
 			`"url":"https://cdn/files/p/d/abc.pdf"}}`,
 		`"other":{"asset":{"_ref":"image-e5-1x1-png","_dataset":"media","_projectId":"p2","_type":"crossDatasetReference"}}`: `{"other":` +
 			`{"asset":{"_dataset":"media","_projectId":"p2","_ref":"image-e5-1x1-png","_type":"crossDatasetReference"}}}`,
+		`"s":{"asset":{"url":"https://x/a","width":9,"height":4}}`: `{"s":{"asset":{"height":4,"url":"https://x/a","width":9},` +
+			`"height":4,"url":"https://x/a","width":9}}`,
 		`"m":{"asset":{"url":"https://x/a","metadata":{"dimensions":{"width":7,"height":5.5}}}}`: `{"m":{"asset":{"metadata":` +
 			`{"dimensions":{"height":5.5,"width":7}},"url":"https://x/a"},"height":5.5,"url":"https://x/a","width":7}}`,
 		`"n":{"asset":null},"o":{"asset":{"_ref":7}},"u":{"asset":{"_ref":"unknown"}}`: `{"n":{"asset":null},` +

@@ -98,7 +98,7 @@ func addAssetURL(holder, asset map[string]any, assetURL func(ref string) string)
 	size, _ := metadata["dimensions"].(map[string]any)
 	inName := imageSize.FindStringSubmatch(cmp.Or(ref, address))
 	for i, name := range []string{"width", "height"} {
-		number, ok := size[name].(json.Number)
+		number, ok := cmp.Or(size[name], asset[name]).(json.Number)
 		if !ok && inName != nil {
 			number, ok = json.Number(inName[i+1]), true
 		}

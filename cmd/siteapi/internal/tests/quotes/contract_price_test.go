@@ -242,7 +242,7 @@ func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	s := startPriced(t, priceContent(enforced, 12000))
 	waitForEstimate(s, webApp, 12000)
 	publish(s, priceContent(strings.Replace(enforced, `"roundTo":100`, `"roundTo":0`, 1), 12000))
-	apptest.Eventually(t, "a warning", func() bool { return strings.Contains(s.Log.String(), "content that cannot be used") })
+	apptest.Eventually(t, "a warning", func() bool { return strings.Contains(s.Log.String(), "its roundTo is not a number") })
 
 	again := apptest.Start(t, map[string]string{"CMS_FILE": s.Env["CMS_FILE"], "DATA_DIR": s.DataDir})
 	for _, of := range []*apptest.Service{s, again} {
