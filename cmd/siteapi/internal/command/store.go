@@ -40,7 +40,7 @@ func copyStore(ctx context.Context, c *call) (err error) {
 	old := *c.settings
 	old.DatabaseURL = nil
 	source := c.open
-	source.Settings = &old
+	source.Settings, source.Alone = &old, true // a lead accepted meanwhile would be missing
 	from, err := source.ExistingDatabase(ctx)
 	if err != nil {
 		return err

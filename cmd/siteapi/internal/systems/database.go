@@ -108,6 +108,14 @@ func (o Opener) Database(ctx context.Context) (*Database, error) {
 	}
 
 	opened := &closers{}
+	if s.DatabaseURL == nil {
+		lock, err := o.lockDatabase(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("locking the database: %w", err)
+		}
+		opened.add(lock.Close)
+	}
+
 	db, err := open(ctx, s, options, opened)
 	if err != nil {
 		err = errors.Join(err, opened.close())
@@ -169,12 +177,6 @@ func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
 func openSQLite(
 	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
 ) (*Database, error) {
-	lock, err := shareDatabase(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	opened.add(lock.Close)
-
 	path := filepath.Join(s.DataDir, DatabaseFile)
 	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
@@ -235,10 +237,13 @@ func databaseLock(s *config.Settings) (*flock.Flock, error) {
 	return flock.New(filepath.Join(dir, "open.flock"), flock.SetPermissions(0o640)), nil
 }
 
-// shareDatabase locks the SQLite database for a process that uses it. A running restore
+// lockDatabase locks the SQLite database for a process that uses it. A running restore
 // gets time to finish.
-func shareDatabase(ctx context.Context, s *config.Settings) (*flock.Flock, error) {
-	lock, err := databaseLock(s)
+func (o Opener) lockDatabase(ctx context.Context) (io.Closer, error) {
+	if o.Alone {
+		return LockDatabase(o.Settings)
+	}
+	lock, err := databaseLock(o.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -248,13 +253,13 @@ func shareDatabase(ctx context.Context, s *config.Settings) (*flock.Flock, error
 
 	_, err = lock.TryRLockContext(ctx, 50*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.New("a restore is running")
+		err = errors.New("a restore or a copy is running")
 	}
 	return lock, err
 }
 
 // LockDatabase locks the SQLite database until the lock is closed, so that a restore can
-// replace the file. It fails if another process uses the database.
+// replace the file, or a copy of it has every lead. It fails if another process uses the database.
 func LockDatabase(s *config.Settings) (io.Closer, error) {
 	lock, err := databaseLock(s)
 	if err != nil {

@@ -26,6 +26,9 @@ type Opener struct {
 	Settings *config.Settings
 	Log      zerolog.Logger
 	Metrics  *telemetry.Metrics
+
+	// Alone opens a SQLite database only if no other process uses it, and keeps others out.
+	Alone bool
 }
 
 // Challenge returns the client of the bot check, or nil without TURNSTILE_SECRET.
