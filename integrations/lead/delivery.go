@@ -90,9 +90,9 @@ type Delivery struct {
 	// recipients of a mail. Their names contain no personal data.
 	Arrived []string `json:"-"`
 
-	// HandedOver lists the parts that were handed over without a response, once for each
-	// time. They may have arrived.
-	HandedOver []HandOver `json:"-"`
+	// HandedOver has the parts that were handed over without a response. They may have
+	// arrived.
+	HandedOver map[string]HandOver `json:"-"`
 
 	// Recipient is the corrected address that an operator entered; empty: the lead's.
 	Recipient string `json:"-"`
@@ -102,11 +102,11 @@ type Delivery struct {
 // came, to a system that would not recognize a repetition.
 var ErrUnconfirmed = errors.New("it was handed over but not confirmed, so it may have arrived")
 
-// HandOver is the handing over of a part of a delivery.
+// HandOver counts how often a part of a delivery was handed over without a response.
 type HandOver struct {
-	Part string    `json:"part"`
-	Job  int64     `json:"job"` // the one that handed it over
-	At   time.Time `json:"at"`
+	Times int       `json:"times"`
+	At    time.Time `json:"at"`  // of the last time
+	Job   int64     `json:"job"` // of the last time
 }
 
 // Attempt is a failed attempt at a delivery.

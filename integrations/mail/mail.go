@@ -62,6 +62,12 @@ type Sender interface {
 // Domain returns the domain of a bare address.
 func Domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
+// ASCII reports whether a mail server needs no SMTPUTF8 for a bare address. The domain is
+// always sent in ASCII.
+func ASCII(address string) bool {
+	return !strings.ContainsFunc(strings.TrimSuffix(address, Domain(address)), func(r rune) bool { return r > '~' })
+}
+
 // testDomains are the domains that RFC 2606 reserves. Mails to them never arrive.
 var testDomains = []string{"test", "example", "invalid", "localhost", "example.com", "example.net", "example.org"}
 

@@ -54,18 +54,18 @@ type ownerWorker struct {
 	*Queue
 }
 
-// Timeout returns the longest time of an attempt.
+// Timeout bounds an attempt.
 func (w *ownerWorker) Timeout(*river.Job[ownerArgs]) time.Duration {
-	return lead.SalesMail.AttemptTime()
+	return lead.SalesMail.AttemptTime() - resultTime
 }
 
 // Work sends a mail. A mail that the server rejects, that has failed too often or that was
 // repeated without a confirmation is dropped. River stores the output of a job at once.
 func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error {
-	h := &HandOvers{job: job.ID}
-	_ = json.Unmarshal(job.Output(), &h.list) // empty at first
+	h := &HandOvers{job: job.ID, parts: map[string]lead.HandOver{}}
+	_ = json.Unmarshal(job.Output(), &h.parts) // empty at first
 	h.save = func(ctx context.Context) error {
-		_, err := w.client.JobUpdate(ctx, job.ID, &river.JobUpdateParams{Output: h.list})
+		_, err := w.client.JobUpdate(ctx, job.ID, &river.JobUpdateParams{Output: h.parts})
 		return err
 	}
 	err := w.handlers.OwnerMail(ctx, OwnerMail{

@@ -16,18 +16,14 @@ import (
 type Try struct {
 	*lead.Lead
 	HandOvers
-
-	store    *store.Store
 	delivery lead.Delivery
 }
 
 func newTry(s *store.Store, l *lead.Lead, d lead.Delivery) *Try {
-	t := &Try{Lead: l, store: s, delivery: d}
-	t.job, t.list = d.Job, d.HandedOver
-	t.save = func(ctx context.Context) error {
-		t.delivery.HandedOver = t.list
+	t := &Try{Lead: l, delivery: d}
+	t.HandOvers = HandOvers{job: d.Job, parts: d.HandedOver, save: func(ctx context.Context) error {
 		return s.NoteParts(ctx, t.delivery)
-	}
+	}}
 	return t
 }
 
@@ -59,69 +55,58 @@ func (t *Try) VisitorAddress() string { return cmp.Or(t.delivery.Recipient, t.Co
 // HandOvers limits how often a mail is handed over, since its recipient would get each
 // repetition. What was handed over without a response is stored, and survives a kill.
 type HandOvers struct {
-	job  int64
-	mu   sync.Mutex
-	list []lead.HandOver
-	save func(ctx context.Context) error // stores the list
+	job   int64
+	mu    sync.Mutex // guards parts
+	parts map[string]lead.HandOver
+	save  func(ctx context.Context) error
 }
 
-// repeatAfter are the waits before the repetitions of a part that was not confirmed.
-var repeatAfter = []time.Duration{time.Hour, 6 * time.Hour}
+// repeatAfter are the waits before a part is handed over for the first, second and third
+// time.
+var repeatAfter = []time.Duration{0, time.Hour, 6 * time.Hour}
 
 // Send calls send, which calls handOver before the first byte that the target may accept.
 // If the last response is missing, send returns [lead.ErrUnconfirmed], and Send an
 // [*UnsentError] with the time of the repetition. After the last repetition it returns
 // ErrUnconfirmed.
 func (h *HandOvers) Send(ctx context.Context, part string, send func(handOver func() error) error) error {
-	if err := h.wait(part); err != nil {
+	h.mu.Lock()
+	before := h.parts[part]
+	h.mu.Unlock()
+	if err := h.wait(before); err != nil {
 		return err
 	}
 
-	now := lead.HandOver{Part: part, Job: h.job, At: time.Now().UTC()}
+	sent := lead.HandOver{Times: before.Times + 1, At: time.Now().UTC(), Job: h.job}
 	handedOver := false
 	err := send(func() error {
 		handedOver = true
-		return h.change(ctx, func() { h.list = append(h.list, now) })
+		return h.set(ctx, part, sent)
 	})
-
 	switch {
 	case errors.Is(err, lead.ErrUnconfirmed):
-		return h.wait(part)
+		return h.wait(sent)
 	case err != nil && handedOver: // The target refused it. If this is not stored, the part only waits.
-		_ = h.change(context.WithoutCancel(ctx), func() {
-			h.list = slices.DeleteFunc(h.list, func(o lead.HandOver) bool { return o == now })
-		})
+		_ = h.set(context.WithoutCancel(ctx), part, before)
 	}
 	return err
 }
 
-func (h *HandOvers) change(ctx context.Context, change func()) error {
+func (h *HandOvers) set(ctx context.Context, part string, o lead.HandOver) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	change()
+	h.parts[part] = o
 	return h.save(ctx)
 }
 
 // wait returns an error if a part must not be handed over now, or not again. A new job,
 // which an operator's retry inserts, does not wait for what an earlier one handed over.
-func (h *HandOvers) wait(part string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	times, last := 0, lead.HandOver{}
-	for _, o := range h.list {
-		if o.Part == part {
-			times, last = times+1, o
-		}
-	}
-
-	switch {
-	case times > len(repeatAfter):
+func (h *HandOvers) wait(o lead.HandOver) error {
+	if o.Times == len(repeatAfter) {
 		return lead.ErrUnconfirmed
-	case times == 0 || last.Job != h.job:
-		return nil
 	}
-	until := last.At.Add(repeatAfter[times-1])
-	if time.Now().After(until) {
+	until := o.At.Add(repeatAfter[o.Times])
+	if o.Job != h.job || time.Now().After(until) {
 		return nil
 	}
 	return &UnsentError{Reason: lead.ErrUnconfirmed.Error(), Until: until}

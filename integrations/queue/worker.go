@@ -28,8 +28,6 @@ type worker struct {
 // and the delivery is attempted again.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	t := w.targets[lead.Target(job.Queue)]
-	ctx, cancel := context.WithTimeout(ctx, t.Name.AttemptTime()-resultTime)
-	defer cancel()
 	if err := t.limiter.Wait(ctx); err != nil {
 		return river.JobSnooze(time.Second)
 	}
@@ -47,8 +45,8 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	w.attempt(ctx, t, &l, &d)
 
 	// The result is stored even if the process is stopping.
-	storing, stored := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer stored()
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
 	if err := w.Store.EndAttempt(storing, d); err != nil {
 		return fmt.Errorf("storing the result of delivery %d: %w", d.ID, err)
 	}
@@ -58,9 +56,9 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	return river.JobSnooze(max(0, time.Until(d.NextAt)))
 }
 
-// Timeout returns the time after which River rescues the job of a killed process.
+// Timeout bounds an attempt, including its wait for the target's rate limit.
 func (w *worker) Timeout(job *river.Job[args]) time.Duration {
-	return lead.Target(job.Queue).AttemptTime()
+	return lead.Target(job.Queue).AttemptTime() - resultTime
 }
 
 // NextRetry returns the time of the next run of a job whose process was killed or whose

@@ -75,7 +75,7 @@ reason = '', paused = '', state = CASE WHEN deliveries.progress > 1 THEN deliver
 attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
 sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliveries.sending + 1 END,
 arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END,
-handed_over = CASE WHEN deliveries.progress > 1 THEN deliveries.handed_over ELSE '' END`
+handed_over = CASE WHEN deliveries.progress > 1 THEN deliveries.handed_over ELSE '{}' END`
 )
 
 // enqueue creates the deliveries of leads. With targets, it creates or restarts the

@@ -36,7 +36,7 @@ func (r rows) Scan(dest ...any) error {
 	for i, d := range dest {
 		kind := reflect.TypeOf(d).Elem().Kind()
 		if _, optional := d.(**time.Time); optional ||
-			kind == reflect.Bool || kind == reflect.Struct || kind == reflect.Slice {
+			kind == reflect.Bool || kind == reflect.Struct || kind == reflect.Slice || kind == reflect.Map {
 			dest[i] = column{d}
 		}
 	}
@@ -71,8 +71,8 @@ func (c column) Scan(stored any) error {
 }
 
 // Args replaces the arguments of a statement with their stored form: times are
-// milliseconds since 1970, or 0 for the zero time; booleans are 0 and 1; structs and
-// slices are JSON, or an empty string for zero values.
+// milliseconds since 1970, or 0 for the zero time; booleans are 0 and 1; structs, slices
+// and maps are JSON, or an empty string for zero values.
 func Args(args []any) []any {
 	for i, a := range args {
 		v := reflect.ValueOf(a)
@@ -89,7 +89,7 @@ func Args(args []any) []any {
 			args[i] = 0
 		case v.Kind() == reflect.String:
 			args[i] = v.String()
-		case v.Kind() == reflect.Struct, v.Kind() == reflect.Slice:
+		case v.Kind() == reflect.Struct, v.Kind() == reflect.Slice, v.Kind() == reflect.Map:
 			args[i] = ""
 			if !v.IsZero() {
 				text, _ := json.Marshal(a) // encoding strings, numbers and times cannot fail

@@ -136,34 +136,34 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 // deliveryError returns the error of a delivery that consists of several mails. A retry
 // skips the mails that were sent or wait longer.
 func (s *Service) deliveryError(errs []error) error {
-	var rejected, unconfirmed, failed error
-	var waits *queue.UnsentError
-	sent := 0
+	var rejected, unconfirmed error
+	var next *queue.UnsentError
+	sent := len(errs)
 	for _, err := range errs {
-		unsent, ok := errors.AsType[*queue.UnsentError](err)
+		unsent, waits := errors.AsType[*queue.UnsentError](err)
 		switch {
 		case err == nil:
-			sent++
 		case errors.Is(err, lead.ErrUnconfirmed):
 			unconfirmed = err
-			sent++
-		case ok && (waits == nil || unsent.Until.Before(waits.Until)):
-			waits = unsent
-		case !ok && upstream.KindOf(err) == upstream.Rejected:
+		case waits && next != nil && next.Until.Before(unsent.Until):
+		case waits:
+			next = unsent
+		case upstream.KindOf(err) == upstream.Rejected:
 			rejected = err
-		case !ok:
-			failed = err
+			sent--
+		default:
+			return err
 		}
 	}
 
-	if failed == nil && waits != nil {
-		failed = waits
-	}
-	if failed == nil && rejected != nil && sent > 0 {
+	switch {
+	case next != nil:
+		return next
+	case rejected != nil && sent > 0:
 		s.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was rejected: only the others got the mail")
-		rejected = nil
+		return unconfirmed
 	}
-	return cmp.Or(failed, rejected, unconfirmed)
+	return cmp.Or(rejected, unconfirmed)
 }
 
 // sendPart sends a mail and records that it was sent.

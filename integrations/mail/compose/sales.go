@@ -31,7 +31,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 
 	email := submitted.Contact.Email
 	l.Reply = words.Reply
-	if strings.ContainsFunc(email[:strings.LastIndexByte(email, '@')+1], func(r rune) bool { return r > '~' }) {
+	if !mail.ASCII(email) {
 		l.Reply = words.NoReply // not every mail server supports such a Reply-To
 	}
 	l.Contact = facts(

@@ -109,7 +109,6 @@ func TestFateOfAMail(t *testing.T) {
 	}{
 		"accepted":               {&scripted{}, accepted, false, 1},
 		"accepted in two lines":  {&scripted{replies: map[string]string{".": "250-2.0.0 thanks\n250 queued"}}, accepted, false, 1},
-		"another code of 2yz":    {&scripted{replies: map[string]string{".": "251 forwarded"}}, accepted, false, 1},
 		"scans for 25 s":         {&scripted{after: 25 * second}, accepted, false, 1},
 		"scans for 90 s":         {&scripted{after: 90 * second}, accepted, false, 1},
 		"scans for 150 s":        {&scripted{after: 150 * second}, later, true, 1},
@@ -119,6 +118,7 @@ func TestFateOfAMail(t *testing.T) {
 		"spam":                   {&scripted{replies: map[string]string{".": "554 5.7.1 spam"}}, never, false, 1},
 		"too large":              {&scripted{replies: map[string]string{".": "552 5.3.4 too large"}}, never, false, 1},
 		"3yz makes no sense":     {&scripted{replies: map[string]string{".": "354 go on"}}, later, true, 1},
+		"251 is for forwarding":  {&scripted{replies: map[string]string{".": "251 forwarded"}}, later, true, 1},
 		"not SMTP":               {&scripted{replies: map[string]string{".": "queued as 4711"}}, later, true, 1},
 		"closes after the dot":   {&scripted{replies: map[string]string{".": ""}}, later, true, 1},
 		"resets after the dot":   {&scripted{replies: map[string]string{".": ""}, reset: true}, later, true, 1},

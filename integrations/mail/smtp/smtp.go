@@ -8,7 +8,6 @@
 package smtp
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -34,7 +33,7 @@ import (
 
 const (
 	system = "smtp"
-	// timeout limits an SMTP session up to the end of the mail's data.
+	// timeout limits the connection, the greeting, and all commands up to the mail's data.
 	timeout = 20 * time.Second
 	// acceptTimeout limits the response to the data, since servers scan the mail before it.
 	acceptTimeout = 2 * time.Minute
@@ -104,15 +103,15 @@ func New(o Options) *Sender {
 
 // Send implements [mail.Sender].
 func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
-	return s.converse(ctx, "sending a mail", m.To, func(c *gosmtp.Client, limit *time.Timer) *failed {
-		return s.transfer(c, limit, *m)
+	return s.converse(ctx, "sending a mail", m.To, func(c *gosmtp.Client) *failed {
+		return s.transfer(c, *m)
 	})
 }
 
 // Check connects, logs in and verifies that the server accepts the sender's address. It
 // sends no mail.
 func (s *Sender) Check(ctx context.Context) (found string, err error) {
-	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client, _ *time.Timer) *failed {
+	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client) *failed {
 		if found = s.describe(c); !s.encrypted(c) && !s.loopback {
 			return &failed{step: connecting, err: errors.New("the connection is not encrypted")}
 		}
@@ -150,21 +149,23 @@ func (s *Sender) encrypted(c *gosmtp.Client) bool {
 	return ok
 }
 
-// transfer sends one mail. The limit of the commands ends with the mail's data.
-func (s *Sender) transfer(c *gosmtp.Client, limit *time.Timer, m mail.Message) *failed {
-	data, ascii, err := encode(&m)
+// transfer sends one mail. It is encoded beforehand: if encoding failed midway, the server
+// would deliver a truncated mail.
+func (s *Sender) transfer(c *gosmtp.Client, m mail.Message) *failed {
 	utf8, _ := c.Extension("SMTPUTF8")
-	if !ascii && !utf8 {
+	if !utf8 && !mail.ASCII(m.ReplyTo) {
 		m.ReplyTo = "" // the text has the address, too
-		data, ascii, err = encode(&m)
 	}
+	ascii := mail.ASCII(m.To) && mail.ASCII(m.ReplyTo)
+	c.SkipSMTPUTF8(ascii) // an ASCII address does not need the extension
+
+	data, err := eml.Encode(&m)
 	if !ascii && !utf8 {
 		err = errors.New("the mail server does not support addresses with non-ASCII letters")
 	}
 	if err != nil {
 		return &failed{recipient, err, true}
 	}
-	c.SkipSMTPUTF8(ascii)
 
 	if err := c.Mail(envelope(s.options.From)); err != nil {
 		return &failed{step: sender, err: err}
@@ -185,23 +186,11 @@ func (s *Sender) transfer(c *gosmtp.Client, limit *time.Timer, m mail.Message) *
 	if _, err := w.Write(data); err != nil {
 		return &failed{step: content, err: err} // nothing is delivered without the final dot
 	}
-	if !limit.Stop() {
-		return &failed{step: content, err: context.DeadlineExceeded}
-	}
 	_ = c.UpdateDeadline(acceptTimeout)
-	err = w.Close()
-	if reply, ok := errors.AsType[*textproto.Error](err); err == nil || ok && reply.Code < 300 {
-		return nil
+	if err := w.Close(); err != nil {
+		return &failed{step: acceptance, err: err}
 	}
-	return &failed{step: acceptance, err: err}
-}
-
-// encode returns a mail, and whether its header has only ASCII. A mail is encoded before
-// it is sent: if that failed midway, the server would deliver a truncated mail.
-func encode(m *mail.Message) (data []byte, ascii bool, err error) {
-	data, err = eml.Encode(m)
-	header, _, _ := bytes.Cut(data, []byte("\r\n\r\n"))
-	return data, !bytes.ContainsFunc(header, func(r rune) bool { return r > '~' }), err
+	return nil
 }
 
 // envelope returns a bare address between angle brackets.
@@ -213,19 +202,14 @@ func envelope(bare string) string {
 	return address.String()
 }
 
-// converse connects, logs in, runs the rest of the SMTP session and reports the call. The
-// session ends after a limit that rest may stop.
-func (s *Sender) converse(
-	ctx context.Context, op, to string, rest func(c *gosmtp.Client, limit *time.Timer) *failed,
-) error {
+// converse connects, logs in, runs the rest of the SMTP session and reports the call.
+func (s *Sender) converse(ctx context.Context, op, to string, rest func(*gosmtp.Client) *failed) error {
 	began := time.Now()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	limit := time.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
-	defer limit.Stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 
 	f := s.withConnection(ctx, func(c *gosmtp.Client) *failed {
-		f := rest(c, limit)
+		f := rest(c)
 		if f == nil || f.step < content { // QUIT would complete the data
 			_ = c.UpdateDeadline(quitTimeout)
 			_ = c.Quit()
@@ -406,7 +390,7 @@ func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
 	if ok && f.step == recipient && noMailbox.MatchString(fmt.Sprint(reply.Code, " ", reply.Msg)) {
 		e.Err = mail.ErrNoMailbox
 	}
-	if err := context.Cause(ctx); err != nil && e.Kind == upstream.Unavailable {
+	if err := ctx.Err(); err != nil && e.Kind == upstream.Unavailable {
 		e.Detail, e.Err = "the SMTP session did not finish in time", err
 	}
 	if f.step == acceptance && (!ok || reply.Code < 400) {

@@ -132,7 +132,7 @@ func attempts(t *testing.T, s Subject) {
 	}
 
 	d.Arrived = append(d.Arrived, "a")
-	d.HandedOver = append(d.HandedOver, lead.HandOver{Part: "b", Job: d.Job, At: When()})
+	d.HandedOver = map[string]lead.HandOver{"b": {Times: 1, At: When(), Job: d.Job}}
 	ok(t, db.NoteParts(t.Context(), d))
 	d.State, d.NextAt = lead.Retrying, When()
 	d.Errors = append(d.Errors, lead.Attempt{Number: 1, At: When(), Error: "away"})

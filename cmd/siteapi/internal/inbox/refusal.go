@@ -32,11 +32,7 @@ var refusedWords []byte
 var errNoRole = &schema.Error{Code: schema.CodeForbidden, Message: "No group of the account has a role."}
 
 // errScope is the error of a provider that refuses a scope.
-var errScope = &schema.Error{
-	Code:    schema.CodeForbidden,
-	Message: "Signing in was refused.",
-	Err:     errors.New("the provider returned the error invalid_scope: see OIDC_SCOPES"),
-}
+var errScope = refused(errors.New("the provider returned the error invalid_scope: see OIDC_SCOPES"))
 
 // refuse serves a page with the reason why signing in failed and a link to try again.
 func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
@@ -114,7 +110,7 @@ func tokenError(err error) error {
 
 	status := failed.Response.StatusCode
 	err = fmt.Errorf("the provider returned the status %d with the error %.100q", status, failed.ErrorCode)
-	if failed.ErrorCode == invalidScope {
+	if failed.ErrorCode == "invalid_scope" {
 		return errScope
 	}
 	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {

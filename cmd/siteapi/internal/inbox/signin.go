@@ -29,7 +29,6 @@ const (
 	pollTime     = 100 * time.Millisecond
 
 	otherAccount = "select_account" // prompt for another account
-	invalidScope = "invalid_scope"  // error of a provider
 )
 
 // SignIn lets operators sign in with their account at an OpenID Connect provider.
@@ -126,7 +125,6 @@ func (s *SignIn) begin(w http.ResponseWriter, r *http.Request) {
 func (s *SignIn) request(w http.ResponseWriter, r *http.Request, leftOut int) {
 	_, config, err := s.discover(r.Context())
 	if err == nil && leftOut >= 1<<min(len(config.Scopes), 3) {
-		s.leftOut.Store(0)
 		err = errScope
 	}
 	if err != nil {
@@ -142,16 +140,15 @@ func (s *SignIn) request(w http.ResponseWriter, r *http.Request, leftOut int) {
 	}
 	config.Scopes = scopes
 
-	prompt := ""
+	// The verifier begins with leftOut, and ends with the prompt if there is one.
+	verifier := strconv.Itoa(leftOut) + oauth2.GenerateVerifier()
+	var options []oauth2.AuthCodeOption
 	if c, err := r.Cookie(signInCookie); err == nil && strings.HasSuffix(c.Value, otherAccount) {
-		prompt = otherAccount
+		verifier += otherAccount
+		options = append(options, oauth2.SetAuthURLParam("prompt", otherAccount))
 	}
-	verifier := fmt.Sprintf("%s.%d.%s", oauth2.GenerateVerifier(), leftOut, prompt)
 	state := hashOf(verifier)
-	options := []oauth2.AuthCodeOption{oidc.Nonce(state), oauth2.S256ChallengeOption(verifier)}
-	if prompt != "" {
-		options = append(options, oauth2.SetAuthURLParam("prompt", prompt))
-	}
+	options = append(options, oidc.Nonce(state), oauth2.S256ChallengeOption(verifier))
 
 	s.setCookie(w, signInCookie, verifier, signInTime, http.SameSiteLaxMode)
 	w.Header().Set("Cache-Control", "no-store")
@@ -166,9 +163,8 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, refused(errors.New("the state does not match this browser")))
 		return
 	}
-	_, attempt, _ := strings.Cut(cookie.Value, ".")
-	number, _, _ := strings.Cut(attempt, ".")
-	leftOut, _ := strconv.Atoi(number)
+	s.setCookie(w, signInCookie, "", -time.Second, http.SameSiteLaxMode)
+	leftOut, _ := strconv.Atoi(cookie.Value[:min(1, len(cookie.Value))])
 
 	err = s.finish(w, r, cookie.Value)
 	switch {
@@ -179,10 +175,8 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 		s.setCookie(w, signInCookie, otherAccount, signInTime, http.SameSiteLaxMode)
 		s.refuse(w, r, err)
 	case err != nil:
-		s.setCookie(w, signInCookie, "", -time.Second, http.SameSiteLaxMode)
 		s.refuse(w, r, err)
 	default:
-		s.setCookie(w, signInCookie, "", -time.Second, http.SameSiteLaxMode)
 		s.leftOut.Store(int32(leftOut))
 		s.Report(r.Context(), "ok", nil)
 		http.Redirect(w, r, Path, http.StatusSeeOther)
@@ -194,7 +188,7 @@ func (s *SignIn) finish(w http.ResponseWriter, r *http.Request, verifier string)
 	query := r.URL.Query()
 	switch code := query.Get("error"); code {
 	case "":
-	case invalidScope:
+	case "invalid_scope":
 		return errScope
 	case "server_error", "temporarily_unavailable":
 		return unavailable(fmt.Errorf("the provider returned the error %q", code))

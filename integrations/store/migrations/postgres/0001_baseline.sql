@@ -116,7 +116,7 @@ CREATE TABLE deliveries (
   errors       text NOT NULL DEFAULT '[]', -- JSON: the last tries that failed
   sending      bigint NOT NULL DEFAULT 0, -- number of the operator's repetition
   arrived      text NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
-  handed_over  text NOT NULL DEFAULT '', -- JSON: the parts that were handed over without a response
+  handed_over  text NOT NULL DEFAULT '{}', -- JSON: the parts that were handed over without a response
   recipient    text NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
 
   -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.

@@ -115,7 +115,7 @@ CREATE TABLE deliveries (
   errors       TEXT NOT NULL DEFAULT '[]', -- JSON: the last tries that failed
   sending      INTEGER NOT NULL DEFAULT 0, -- number of the operator's repetition
   arrived      TEXT NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
-  handed_over  TEXT NOT NULL DEFAULT '', -- JSON: the parts that were handed over without a response
+  handed_over  TEXT NOT NULL DEFAULT '{}', -- JSON: the parts that were handed over without a response
   recipient    TEXT NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
 
   -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.

@@ -24,7 +24,7 @@ import (
 func later(t *testing.T, dir string, by time.Duration) {
 	t.Helper()
 	seconds := fmt.Sprintf("'-%d seconds'", int(by.Seconds()))
-	const shifted = `(SELECT json_group_array(json_set(value, '$.at',
+	const shifted = `(SELECT json_group_object(key, json_set(value, '$.at',
 strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', value ->> 'at', %[1]s))) FROM json_each(%[2]s))`
 	for _, statement := range []string{
 		fmt.Sprintf(`UPDATE deliveries SET running_until = max(0, running_until - %[1]d), next_at = max(0, next_at - %[1]d)`,
@@ -45,7 +45,7 @@ attempted_at = datetime(attempted_at, ` + seconds + `)`,
 func TestKilledWhileMailing(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
-	settings := []string{"ADMIN_TOKENS=" + apptest.Owners("owner@lumen.test")}
+	settings := []string{"ADMIN_TOKENS=owner@lumen.test:sales:1123456789abcdef"}
 	for name, value := range env {
 		settings = append(settings, name+"="+value)
 	}
@@ -94,7 +94,9 @@ func TestKilledWhileMailing(t *testing.T) {
 	later(t, dir, 5*time.Minute)
 	service = apptest.Launch(t, dir, settings...)
 	shows("both mails wait for a repetition after the kill", waits, 2)
-	run("leads", "assign", id, "owner@lumen.test")
+	if out := run("leads", "assign", id, "owner@lumen.test"); !strings.Contains(out, "owner@lumen.test") {
+		t.Errorf("assigning prints %s", out)
+	}
 	recipients = append(recipients, "owner@lumen.test")
 	sent(1)
 	if err := service.End(syscall.SIGTERM); err != nil {
