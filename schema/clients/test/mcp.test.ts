@@ -42,7 +42,7 @@ test("an assistant prices a project and requests a quote", async () => {
     estimate: { min: estimate.min, max: estimate.max, currency: estimate.currency },
   };
   const first = await call("submit_quote", lead);
-  assert.match(first.pdfUrl, /^\/api\/quote\/pdf\?id=/);
+  assert.match(first.quoteUrl, /^\/api\/quote\/page\?id=/);
   assert.equal((await call("submit_quote", lead)).submissionId, first.submissionId);
 });
 
