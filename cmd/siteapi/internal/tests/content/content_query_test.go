@@ -67,9 +67,8 @@ func TestContentQuery(t *testing.T) {
 }
 
 // TestResolvingIsBounded asks for far more than a response may have, once and in many
-// fields of one request.
+// fields of one request. It runs alone, since it counts what the process allocates.
 func TestResolvingIsBounded(t *testing.T) {
-	t.Parallel()
 	s := apptest.Start(t, map[string]string{"CONTENT_TYPES": "post"})
 	s.WriteContent(`[{"_id":"list","_type":"post","all":[` + strings.Repeat(`{"_ref":"big"},`, 1399) + `{"_ref":"big"}]},
 		{"_id":"big","_type":"post","text":"` + strings.Repeat("x", 1<<20) + `"}]`)
