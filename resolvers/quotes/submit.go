@@ -33,9 +33,9 @@ const (
 	// maxSubmissions is the number of leads that one client may submit in an hour.
 	maxSubmissions = 300
 
-	// maxLeadBytes limits what is stored of a lead, so that it takes at most 20 KB on disk
-	// with its indexes and deliveries.
-	maxLeadBytes = 10_000
+	// leadBytes is what a lead may store to count as one of them. It then takes at most 20 KB
+	// on disk with its indexes and deliveries. A larger one counts again for each leadBytes.
+	leadBytes = 10_000
 )
 
 // Submit resolves submitQuote: it stores a lead with its pending deliveries. It responds
@@ -95,24 +95,17 @@ func (r *Resolver) Submit(
 }
 
 // examine completes a new lead: its attribution, signals, price and trace. It returns an error
-// if the client has submitted too many leads or the lead is too large.
+// if the client has submitted too many leads.
 func (r *Resolver) examine(ctx context.Context, in schema.SubmitQuoteInput, n *store.NewLead) error {
 	l := &n.Lead
-	if !r.withinHour(ctx, "submissions", maxSubmissions) {
-		return &schema.Error{
-			Code:       schema.CodeRateLimited,
-			Message:    "There were too many quote requests from this address within an hour. Please wait.",
-			RetryAfter: l.SubmittedAt.Truncate(time.Hour).Add(time.Hour).Sub(l.SubmittedAt),
-		}
-	}
 
 	// The error is not returned: if the database is unavailable, storing the lead fails
 	// as well.
 	session, err := r.Store.Session(ctx, in.SessionID)
 	pace := r.paceSignal(session, err, l.SubmittedAt)
 	read := hints{formats: r.formats}
-	sent := read.attribution(in.Attribution)
-	l.FirstAttribution, l.Attribution = session.Touches(sent)
+	l.FirstAttribution, l.Attribution = session.Touches(read.attribution(in.Attribution))
+	request.RecorderFrom(ctx).Dropped(read.dropped)
 
 	// Any signal that is not weak puts the lead in review.
 	l.Signals = r.signals(ctx, in, n.ContentKey, pace)
@@ -126,15 +119,19 @@ func (r *Resolver) examine(ctx context.Context, in schema.SubmitQuoteInput, n *s
 	propagation.TraceContext{}.Inject(ctx, trace)
 	l.Trace = trace["traceparent"]
 
-	if stored(*l) > maxLeadBytes {
-		read.dropped = append(read.dropped, fitAttribution(&sent)...)
-		l.FirstAttribution, l.Attribution = session.Touches(sent)
-	}
-	request.RecorderFrom(ctx).Dropped(read.dropped)
-	if stored(*l) > maxLeadBytes {
-		return &schema.Error{
-			Code:    schema.CodePayloadTooLarge,
-			Message: fmt.Sprintf("All texts of a quote request together may have at most %d bytes.", maxLeadBytes),
+	return r.withinHourlyLeads(ctx, l)
+}
+
+// withinHourlyLeads counts a lead by its size and returns an error if the client has submitted
+// too many.
+func (r *Resolver) withinHourlyLeads(ctx context.Context, l *lead.Lead) error {
+	for range 1 + stored(*l)/leadBytes {
+		if !r.withinHour(ctx, "submissions", maxSubmissions) {
+			return &schema.Error{
+				Code:       schema.CodeRateLimited,
+				Message:    "There were too many quote requests from this address within an hour. Please wait.",
+				RetryAfter: l.SubmittedAt.Truncate(time.Hour).Add(time.Hour).Sub(l.SubmittedAt),
+			}
 		}
 	}
 	return nil

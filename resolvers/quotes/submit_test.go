@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/lead/leadtest"
 	"siteapi/integrations/ratelimit/memory"
 	"siteapi/schema"
@@ -103,24 +104,30 @@ func TestNewLeadCopiesEveryField(t *testing.T) {
 	}
 }
 
-// A client submits at most 300 leads an hour.
+// A client submits at most 300 leads an hour. A lead of 15,000 bytes counts as two.
 func TestLeadsOfAnHour(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 	r := New(Deps{Limiter: memory.New(), Now: func() time.Time { return now }})
-	from := func(address string) bool {
-		return r.withinHour(request.WithCaller(t.Context(), request.Caller{Address: address}), "submissions", maxSubmissions)
+	from := func(address string, size int) bool {
+		ctx := request.WithCaller(t.Context(), request.Caller{Address: address})
+		return r.withinHourlyLeads(ctx, &lead.Lead{Message: strings.Repeat("a", size), SubmittedAt: now}) == nil
 	}
 
 	for i := range 301 {
-		if ok := from("198.51.100.1"); ok != (i < 300) {
+		if ok := from("198.51.100.1", 2000); ok != (i < 300) {
 			t.Fatalf("the lead %d of an address: %v", i+1, ok)
 		}
 	}
-	if !from("198.51.100.2") || !from("2001:db8::1") {
+	for i := range 151 {
+		if ok := from("198.51.100.2", 15_000); ok != (i < 150) {
+			t.Fatalf("the large lead %d of an address: %v", i+1, ok)
+		}
+	}
+	if !from("2001:db8::1", 2000) {
 		t.Error("other clients are limited, too")
 	}
-	if now = now.Add(time.Hour); !from("198.51.100.1") {
+	if now = now.Add(time.Hour); !from("198.51.100.1", 2000) {
 		t.Error("the next hour is limited, too")
 	}
 }
