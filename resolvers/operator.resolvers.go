@@ -19,6 +19,10 @@ func (r *mutationResolver) RetryDelivery(ctx context.Context, id string) (*schem
 	return r.Leads.RetryDelivery(ctx, id)
 }
 
+func (r *mutationResolver) DismissDelivery(ctx context.Context, id string, reason string) (*schema.Delivery, error) {
+	return r.Leads.DismissDelivery(ctx, id, reason)
+}
+
 func (r *mutationResolver) RetryDeliveries(ctx context.Context, all bool, state []lead.DeliveryState, target *lead.Target, ids []string) (int, error) {
 	return r.Leads.RetryDeliveries(ctx, all, store.DeliveryFilter{States: state, Target: schema.ValueOr(target, "")}, ids)
 }

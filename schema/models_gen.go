@@ -206,7 +206,8 @@ type Delivery struct {
 	AttemptCount int `json:"attemptCount"`
 	// Number of attempts after which the delivery fails.
 	MaxAttempts int `json:"maxAttempts"`
-	// Why it has not arrived: the last failure, why its target is paused, or why it was not sent. It contains no personal data.
+	// Why it has not arrived: the last failure, why its target is paused, why it was not sent, or why an operator dismissed it.
+	// Only the operator's words may contain personal data.
 	Reason *string `json:"reason"`
 	// Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer.
 	Email *string `json:"email"`
@@ -1011,6 +1012,8 @@ const (
 	AuditActionRejected AuditAction = "REJECTED"
 	// A delivery was retried by an operator.
 	AuditActionRetried AuditAction = "RETRIED"
+	// A failed delivery was dismissed by an operator.
+	AuditActionDismissed AuditAction = "DISMISSED"
 	// A lead was sent to a target again.
 	AuditActionResent AuditAction = "RESENT"
 	// A consent was withdrawn.
@@ -1040,6 +1043,7 @@ var AllAuditAction = []AuditAction{
 	AuditActionReleased,
 	AuditActionRejected,
 	AuditActionRetried,
+	AuditActionDismissed,
 	AuditActionResent,
 	AuditActionWithdrawn,
 	AuditActionDeletionRequested,
@@ -1054,7 +1058,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionDeletionRequested, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionLoginEnded, AuditActionPruned:
+	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionDismissed, AuditActionResent, AuditActionWithdrawn, AuditActionDeletionRequested, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionLoginEnded, AuditActionPruned:
 		return true
 	}
 	return false

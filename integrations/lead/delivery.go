@@ -47,7 +47,8 @@ const (
 	Retrying  DeliveryState = "retrying"  // failed at least once, waiting for the next attempt
 	Delivered DeliveryState = "delivered" // accepted by the target
 	NotSent   DeliveryState = "not_sent"  // a mail that will not be sent, with the reason
-	Failed    DeliveryState = "failed"    // rejected or out of attempts; kept until an operator retries it
+	Failed    DeliveryState = "failed"    // rejected or out of attempts; kept until an operator decides
+	Dismissed DeliveryState = "dismissed" // failed, and ended by an operator, with the reason
 
 	// Unconfirmed is the state of a mail that was sent as often as it may be repeated, always
 	// without a response. It may have arrived.
@@ -59,7 +60,9 @@ const (
 func (s DeliveryState) Ended() bool { return s == Failed || s.Settled() }
 
 // Settled reports whether the delivery is over and needs no operator.
-func (s DeliveryState) Settled() bool { return s == Delivered || s == NotSent || s == Unconfirmed }
+func (s DeliveryState) Settled() bool {
+	return s == Delivered || s == NotSent || s == Unconfirmed || s == Dismissed
+}
 
 // Delivery is the delivery of one lead to one target.
 type Delivery struct {
@@ -80,7 +83,7 @@ type Delivery struct {
 
 	Paused string    `json:"paused,omitempty"` // redacted reason of its wait or of its target's pause
 	Errors []Attempt `json:"errors"`           // the last failed attempts, oldest first
-	Reason string    `json:"reason,omitempty"` // redacted reason why it was not sent
+	Reason string    `json:"reason,omitempty"` // why it was not sent, redacted, or dismissed
 
 	// Sending is the number of times that the delivery was restarted, for example by an
 	// operator. It stays the same while the delivery is retried.

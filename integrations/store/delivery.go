@@ -175,6 +175,15 @@ func (s *Store) RetryDelivery(ctx context.Context, id int64) error {
 	})
 }
 
+// DismissDelivery ends a failed delivery with a reason, and reports whether it was failed.
+func (s *Store) DismissDelivery(
+	ctx context.Context, d lead.Delivery, reason string, audit ...AuditEntry,
+) (bool, error) {
+	return s.change(ctx, "dismissing a delivery", d.LeadID, audit, nil,
+		`UPDATE deliveries SET state = 'dismissed', reason = $3 WHERE lead_id = $1 AND id = $2 AND state = 'failed'`,
+		d.ID, reason)
+}
+
 // ResendLead delivers a stored lead to a target again. It returns ErrUnderWay if a
 // delivery to the target has not ended, and ErrNotFound if the lead is unknown. A
 // corrected address, if it is not empty, becomes the recipient of the delivery from now on.

@@ -44,7 +44,7 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 			warn(
 				fmt.Sprintf("%d leads were permanently rejected by the %s%s", n.Number, n.Target, reason),
 				"find all reasons with `siteapi deliveries list --state failed`, fix it, "+
-					"then `siteapi deliveries retry --all`",
+					"then `siteapi deliveries retry --all`; end one for good with `siteapi deliveries dismiss`",
 			)
 		case age > deliveryLate:
 			warn(

@@ -169,11 +169,32 @@ func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target
 
 // RetryDelivery resolves the root field `retryDelivery`.
 func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
+	return r.changeDelivery(ctx, id, r.retry)
+}
+
+// DismissDelivery resolves the root field `dismissDelivery`. The reason may name the
+// visitor, so it is stored with the delivery and not in the audit.
+func (r *Resolver) DismissDelivery(ctx context.Context, id, reason string) (*schema.Delivery, error) {
+	return r.changeDelivery(ctx, id, func(ctx context.Context, d lead.Delivery) error {
+		detail := map[string]any{"target": strings.ToUpper(string(d.Target))}
+		entry := r.Operators.Entry(ctx, schema.AuditActionDismissed, d.LeadID, detail)
+		dismissed, err := r.Store.DismissDelivery(ctx, d, schema.Clean(reason), entry)
+		if err == nil && !dismissed {
+			err = refused("Only a failed delivery can be dismissed.")
+		}
+		return err
+	})
+}
+
+// changeDelivery changes the delivery with an id, and returns it.
+func (r *Resolver) changeDelivery(
+	ctx context.Context, id string, change func(ctx context.Context, d lead.Delivery) error,
+) (*schema.Delivery, error) {
 	d, err := r.delivery(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.retry(ctx, d); err != nil {
+	if err := change(ctx, d); err != nil {
 		return nil, err
 	}
 

@@ -96,10 +96,22 @@ func (r *Resolver) Verify(
 
 // compare looks up a batch of leads at a target and, with fix, resends the missing ones.
 // If the lookup fails, the result has the error and the target is skipped from then on. A
-// target that stores nothing is not verified.
+// target that stores nothing is not verified, and dismissed deliveries are not missed.
 func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, fix bool) error {
 	if t.Error != nil || len(batch) == 0 {
 		return nil
+	}
+
+	dismissed, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{
+		Leads:  idsOf(batch),
+		Target: t.Target,
+		States: []lead.DeliveryState{lead.Dismissed},
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range dismissed {
+		batch = slices.DeleteFunc(slices.Clone(batch), func(l lead.Lead) bool { return l.ID == d.LeadID })
 	}
 
 	absent, err := t.missing(ctx, batch)

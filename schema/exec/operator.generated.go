@@ -5069,6 +5069,7 @@ var (
 		"DELIVERED":   lead.Delivered,
 		"NOT_SENT":    lead.NotSent,
 		"UNCONFIRMED": lead.Unconfirmed,
+		"DISMISSED":   lead.Dismissed,
 	}
 	marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState = map[lead.DeliveryState]string{
 		lead.Pending:     "PENDING",
@@ -5078,6 +5079,7 @@ var (
 		lead.Delivered:   "DELIVERED",
 		lead.NotSent:     "NOT_SENT",
 		lead.Unconfirmed: "UNCONFIRMED",
+		lead.Dismissed:   "DISMISSED",
 	}
 )
 

@@ -413,6 +413,7 @@ type ComplexityRoot struct {
 		AssignLead           func(childComplexity int, id string, owner *string) int
 		AssignLeads          func(childComplexity int, ids []string, owner *string) int
 		ClearCache           func(childComplexity int, all *bool, pattern *string) int
+		DismissDelivery      func(childComplexity int, id string, reason string) int
 		EndLogins            func(childComplexity int, ids []string, all bool) int
 		EraseLeads           func(childComplexity int, email string, dryRun bool) int
 		InvalidateCache      func(childComplexity int, input schema.InvalidateCacheInput) int
@@ -2020,6 +2021,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ClearCache(childComplexity, args["all"].(*bool), args["pattern"].(*string)), true
+	case "Mutation.dismissDelivery":
+		if e.ComplexityRoot.Mutation.DismissDelivery == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_dismissDelivery_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DismissDelivery(childComplexity, args["id"].(string), args["reason"].(string)), true
 	case "Mutation.endLogins":
 		if e.ComplexityRoot.Mutation.EndLogins == nil {
 			break
@@ -3151,6 +3163,8 @@ enum AuditAction {
   REJECTED
   "A delivery was retried by an operator."
   RETRIED
+  "A failed delivery was dismissed by an operator."
+  DISMISSED
   "A lead was sent to a target again."
   RESENT
   "A consent was withdrawn."
@@ -3801,6 +3815,17 @@ extend type Mutation {
   retryDelivery("Id of the delivery." id: ID! @constraint(maxLength: 20)): Delivery! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
+  Ends a failed delivery for good, with a reason: it counts as ended for retention, and alerts nobody. ` + "`" + `retryDelivery` + "`" + ` brings it
+  back. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a delivery in another state.
+  """
+  dismissDelivery(
+    "Id of the delivery."
+    id: ID! @constraint(maxLength: 20)
+    "Why it need not arrive, in words. It is erased with the lead."
+    reason: String! @constraint(maxLength: 500)
+  ): Delivery! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+
+  """
   Schedules several deliveries, or all that have not arrived, for an immediate attempt. Returns their number, not counting
   those that no longer exist.
   """
@@ -3875,7 +3900,7 @@ enum LeadState {
   UNDER_WAY
   "A delivery was rejected by its target, or failed too often."
   FAILED
-  "All its deliveries arrived."
+  "All its deliveries arrived, or were dismissed."
   DELIVERED
 }
 
@@ -3901,7 +3926,7 @@ enum DeliveryState {
   RUNNING
   "An attempt failed, and another one will follow."
   RETRYING
-  "It was rejected by its target, or failed too often. It remains failed until an operator retries it."
+  "It was rejected by its target, or failed too often. It remains failed until an operator retries or dismisses it."
   FAILED
   "The target received it."
   DELIVERED
@@ -3909,6 +3934,8 @@ enum DeliveryState {
   NOT_SENT
   "The mail was sent three times, and the mail server never confirmed it. It may have arrived."
   UNCONFIRMED
+  "It failed, and an operator ended it; ` + "`" + `reason` + "`" + ` is the operator's."
+  DISMISSED
 }
 
 "A page of leads."
@@ -4134,7 +4161,8 @@ type Delivery {
   "Number of attempts after which the delivery fails."
   maxAttempts: Int!
   """
-  Why it has not arrived: the last failure, why its target is paused, or why it was not sent. It contains no personal data.
+  Why it has not arrived: the last failure, why its target is paused, why it was not sent, or why an operator dismissed it.
+  Only the operator's words may contain personal data.
   """
   reason: String
   "Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer."

@@ -55,6 +55,8 @@ export type AuditAction =
   | 'REJECTED'
   /** A delivery was retried by an operator. */
   | 'RETRIED'
+  /** A failed delivery was dismissed by an operator. */
+  | 'DISMISSED'
   /** A lead was sent to a target again. */
   | 'RESENT'
   /** A consent was withdrawn. */
@@ -278,7 +280,10 @@ export type Delivery = {
   readonly attemptCount: Scalars['Int']['output'];
   /** Number of attempts after which the delivery fails. */
   readonly maxAttempts: Scalars['Int']['output'];
-  /** Why it has not arrived: the last failure, why its target is paused, or why it was not sent. It contains no personal data. */
+  /**
+   * Why it has not arrived: the last failure, why its target is paused, why it was not sent, or why an operator dismissed it.
+   * Only the operator's words may contain personal data.
+   */
   readonly reason?: Maybe<Scalars['String']['output']>;
   /** Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer. */
   readonly email?: Maybe<Scalars['String']['output']>;
@@ -318,14 +323,16 @@ export type DeliveryState =
   | 'RUNNING'
   /** An attempt failed, and another one will follow. */
   | 'RETRYING'
-  /** It was rejected by its target, or failed too often. It remains failed until an operator retries it. */
+  /** It was rejected by its target, or failed too often. It remains failed until an operator retries or dismisses it. */
   | 'FAILED'
   /** The target received it. */
   | 'DELIVERED'
   /** The visitor's mail will not be sent; `reason` explains why. */
   | 'NOT_SENT'
   /** The mail was sent three times, and the mail server never confirmed it. It may have arrived. */
-  | 'UNCONFIRMED';
+  | 'UNCONFIRMED'
+  /** It failed, and an operator ended it; `reason` is the operator's. */
+  | 'DISMISSED';
 
 /** A system that leads are delivered to. */
 export type DeliveryTarget =
@@ -937,7 +944,7 @@ export type LeadState =
   | 'UNDER_WAY'
   /** A delivery was rejected by its target, or failed too often. */
   | 'FAILED'
-  /** All its deliveries arrived. */
+  /** All its deliveries arrived, or were dismissed. */
   | 'DELIVERED';
 
 /** Number of leads in a state. */
@@ -1039,6 +1046,11 @@ export type Mutation = {
    * changes nothing at its target. Fails with `NOT_FOUND`.
    */
   readonly retryDelivery: Delivery;
+  /**
+   * Ends a failed delivery for good, with a reason: it counts as ended for retention, and alerts nobody. `retryDelivery` brings it
+   * back. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a delivery in another state.
+   */
+  readonly dismissDelivery: Delivery;
   /**
    * Schedules several deliveries, or all that have not arrived, for an immediate attempt. Returns their number, not counting
    * those that no longer exist.
@@ -1167,6 +1179,13 @@ export type MutationEndLoginsArgs = {
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRetryDeliveryArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
+export type MutationDismissDeliveryArgs = {
+  id: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
 };
 
 

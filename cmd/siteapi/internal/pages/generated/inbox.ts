@@ -22,6 +22,8 @@ export type AuditAction =
   | 'REJECTED'
   /** A delivery was retried by an operator. */
   | 'RETRIED'
+  /** A failed delivery was dismissed by an operator. */
+  | 'DISMISSED'
   /** A lead was sent to a target again. */
   | 'RESENT'
   /** A consent was withdrawn. */
@@ -51,14 +53,16 @@ export type DeliveryState =
   | 'RUNNING'
   /** An attempt failed, and another one will follow. */
   | 'RETRYING'
-  /** It was rejected by its target, or failed too often. It remains failed until an operator retries it. */
+  /** It was rejected by its target, or failed too often. It remains failed until an operator retries or dismisses it. */
   | 'FAILED'
   /** The target received it. */
   | 'DELIVERED'
   /** The visitor's mail will not be sent; `reason` explains why. */
   | 'NOT_SENT'
   /** The mail was sent three times, and the mail server never confirmed it. It may have arrived. */
-  | 'UNCONFIRMED';
+  | 'UNCONFIRMED'
+  /** It failed, and an operator ended it; `reason` is the operator's. */
+  | 'DISMISSED';
 
 /** A system that leads are delivered to. */
 export type DeliveryTarget =
@@ -184,7 +188,7 @@ export type LeadState =
   | 'UNDER_WAY'
   /** A delivery was rejected by its target, or failed too often. */
   | 'FAILED'
-  /** All its deliveries arrived. */
+  /** All its deliveries arrived, or were dismissed. */
   | 'DELIVERED';
 
 /** Processing status of a lead. It does not affect deliveries. */
@@ -403,6 +407,14 @@ export type RetryDeliveryMutationVariables = Exact<{
 
 
 export type RetryDeliveryMutation = { readonly retryDelivery: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } };
+
+export type DismissDeliveryMutationVariables = Exact<{
+  id: string | number;
+  reason: string;
+}>;
+
+
+export type DismissDeliveryMutation = { readonly dismissDelivery: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } };
 
 export type ResendLeadMutationVariables = Exact<{
   id: string | number;
@@ -1286,6 +1298,28 @@ export const RetryDeliveryDocument = new TypedDocumentString(`
     error
   }
 }`) as unknown as TypedDocumentString<RetryDeliveryMutation, RetryDeliveryMutationVariables>;
+export const DismissDeliveryDocument = new TypedDocumentString(`
+    mutation DismissDelivery($id: ID!, $reason: String!) {
+  dismissDelivery(id: $id, reason: $reason) {
+    ...OneDelivery
+  }
+}
+    fragment OneDelivery on Delivery {
+  id
+  target
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  email
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<DismissDeliveryMutation, DismissDeliveryMutationVariables>;
 export const ResendLeadDocument = new TypedDocumentString(`
     mutation ResendLead($id: ID!, $target: DeliveryTarget!, $email: String) {
   lead: resendLead(id: $id, target: $target, email: $email) {

@@ -21,6 +21,23 @@ export type Order =
   | { action: "assign"; owner: string | null }
   | { action: "status"; status: LeadStatus };
 
+/** The orders that give leads their present owner or status back after an order; none if it changes more than that. */
+export function undoOf({ action }: Order, leads: readonly Listed[]): [Order, Listed[]][] {
+  switch (action) {
+    case "assign":
+      return [...new Set(leads.map(({ owner }) => owner))].map((owner) => [
+        { action, owner },
+        leads.filter((lead) => lead.owner === owner),
+      ]);
+    case "status":
+      return [...new Set(leads.map(({ status }) => status))].map((status) => [
+        { action, status },
+        leads.filter((lead) => lead.status === status),
+      ]);
+  }
+  return [];
+}
+
 export interface Failed {
   lead: Listed;
   reason: string;

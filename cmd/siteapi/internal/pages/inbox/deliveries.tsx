@@ -5,6 +5,7 @@ import {
   DeliveriesDocument,
   type DeliveriesQuery,
   type DeliveryState,
+  DismissDeliveryDocument,
   type OneDeliveryFragment as Delivery,
   RetryDeliveryDocument,
 } from "../generated/inbox";
@@ -13,7 +14,7 @@ import { clock, count, day, exact, plural } from "./format";
 import { Action, Chip, Empty, FullName, More, nameOf, Pending, Select, Time, useNow } from "./parts";
 import { address } from "./route";
 import { ask, useList } from "./service";
-import { deliveryMark, deliverySentence, isSettled, isUnderWay } from "./states";
+import { deliveryMark, deliverySentence, isSettled, isUnderWay, reasonWords } from "./states";
 import { known, words } from "./words";
 
 const notArrived: DeliveryState[] = ["PENDING", "RUNNING", "RETRYING", "FAILED"];
@@ -27,14 +28,11 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
   const now = useNow();
   const waits = list.nodes?.some(isUnderWay);
   useChanges(() => list.renew(), waits);
-  const retry = (id: string) => async () => {
-    list.replace((await ask(RetryDeliveryDocument, { id })).retryDelivery);
-  };
   const nodes = list.nodes ?? [];
-  const targets = [...new Set(nodes.filter(isUnreachable).map((delivery) => delivery.target))];
-  const unreachable = targets
-    .map((of) => [of, nodes.filter((delivery) => delivery.target === of && isUnreachable(delivery))] as const)
-    .filter(([, waiting]) => waiting.length > 1);
+  const causes = [...new Set(nodes.map(cause))].filter((of) => of !== "");
+  const groups = causes
+    .map((of) => nodes.filter((delivery) => cause(delivery) === of))
+    .filter((waiting) => waiting.length > 1);
   const card = (delivery: Listed) => (
     <section class="card" key={delivery.id}>
       <h2>
@@ -46,9 +44,7 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         {delivery.lead?.contact?.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
       </h2>
       <DeliveryCard delivery={delivery} now={now}>
-        {!isSettled(delivery) && delivery.state !== "RUNNING" && (
-          <Action done={words.delivery.trying} run={retry(delivery.id)}>{words.delivery.tryNow}</Action>
-        )}
+        <Decisions delivery={delivery} changed={list.replace} />
       </DeliveryCard>
     </section>
   );
@@ -86,15 +82,15 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         </Empty>
       )}
       <div class="stack" aria-busy={list.loading}>
-        {unreachable.map(([of, waiting]) => (
-          <details class="card unreachable" key={of}>
+        {groups.map((waiting) => (
+          <details class="card unreachable" key={cause(waiting[0]!)}>
             <summary>
-              {words.deliveries.unreachable(words.targets[of], since(waiting, now), atLeast(waiting.length, list.hasMore))}
+              {words.deliveries.waiting(cause(waiting[0]!), since(waiting, now), atLeast(waiting.length, list.hasMore))}
             </summary>
             {waiting.map(card)}
           </details>
         ))}
-        {nodes.filter((delivery) => !unreachable.some(([of]) => of === delivery.target && isUnreachable(delivery))).map(card)}
+        {nodes.filter((delivery) => !groups.some((waiting) => waiting.includes(delivery))).map(card)}
       </div>
       {list.hasMore && <More load={list.more} />}
     </main>
@@ -103,8 +99,12 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
 
 type Listed = DeliveriesQuery["deliveries"]["edges"][number]["node"];
 
-/** Whether a delivery waits because its target is unreachable. Several of one target are shown as one line. */
-const isUnreachable = ({ state, reason }: Delivery) => state === "RETRYING" && /\bunavailable\b/.test(reason ?? "");
+/**
+ * The target and its problem, in words, if a delivery waits because its target is unavailable. Several with one cause are
+ * shown as one line. A target that has a problem with some leads may accept others.
+ */
+const cause = ({ state, target, reason }: Delivery) =>
+  state === "RETRYING" && /\bunavailable\b/.test(reason ?? "") ? `${words.targets[target]}: ${reasonWords(reason)}` : "";
 
 /** The time of the first failure of some deliveries. */
 function since(waiting: readonly Delivery[], now: number): string {
@@ -113,6 +113,35 @@ function since(waiting: readonly Delivery[], now: number): string {
 }
 
 const atLeast = (n: number, hasMore: boolean) => `${hasMore ? "≥ " : ""}${plural(n, words.nouns.leads)}`;
+
+interface DecisionsProps {
+  delivery: Delivery;
+  changed: (delivery: Delivery) => void;
+}
+
+/** Buttons that try a delivery now, and that dismiss one that failed. */
+export function Decisions({ delivery, changed }: DecisionsProps) {
+  const { id, state } = delivery;
+  if (isSettled(delivery) || state === "RUNNING") return null;
+  const t = words.delivery;
+  const dismiss = async (reason: string) => changed((await ask(DismissDeliveryDocument, { id, reason })).dismissDelivery);
+  return (
+    <>
+      <Action done={t.trying} run={async () => changed((await ask(RetryDeliveryDocument, { id })).retryDelivery)}>
+        {t.tryNow}
+      </Action>
+      {state === "FAILED" && (
+        <Action
+          question={{ title: t.dismissQuestion, text: t.dismissHint, confirm: t.dismiss, reason: t.dismissReason }}
+          done={t.dismissDone}
+          run={dismiss}
+        >
+          {t.dismiss} …
+        </Action>
+      )}
+    </>
+  );
+}
 
 interface CardProps {
   delivery: Delivery;

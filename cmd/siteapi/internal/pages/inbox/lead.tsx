@@ -4,18 +4,18 @@ import {
   LeadDocument,
   LeadPdfDocument,
   ResendLeadDocument,
-  RetryDeliveryDocument,
   WithdrawConsentDocument,
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
 import { History } from "./audit";
 import { useChanges } from "./changes";
-import { DeliveryCard } from "./deliveries";
+import { Decisions, DeliveryCard } from "./deliveries";
 import { Erase } from "./erase";
 import { save } from "./export";
-import { exact, languageName } from "./format";
+import { exact, languageName, plural } from "./format";
 import { useLabel } from "./labels";
 import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, Time, useAction, useNow } from "./parts";
+import type { Question } from "./question";
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
@@ -60,6 +60,8 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
   }
   const { contact } = lead;
   const decided = !undecided(lead);
+  const failed = lead.deliveries?.filter(({ state }) => state === "FAILED");
+  const others = lead.deliveries?.filter(({ state }) => state !== "FAILED");
   return (
     <article class="lead">
       <div class="bar-top">
@@ -75,6 +77,9 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
       <Head lead={lead} now={now} />
       {lead.deletionRequestedAt && <p class="changed">{words.lead.deletionAsked(exact(lead.deletionRequestedAt))}</p>}
       {may("SALES") && !decided && <Review lead={lead} change={change} />}
+      {!!failed?.length && (
+        <Deliveries title={words.leadStates.FAILED} of={failed} lead={lead} now={now} change={change} reload={query.reload} />
+      )}
       <ContactCard lead={lead} change={change} />
       <RequestCard lead={lead} />
       <Work lead={lead} change={change} />
@@ -87,7 +92,9 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
           )}
         </Card>
       )}
-      {!!lead.deliveries?.length && <Deliveries lead={lead} now={now} change={change} reload={query.reload} />}
+      {!!others?.length && (
+        <Deliveries title={words.lead.deliveries} of={others} lead={lead} now={now} change={change} reload={query.reload} />
+      )}
       {decided && lead.signals.length > 0 && <Card title={words.lead.noticed}><Reasons lead={lead} /></Card>}
       {!!lead.sameAddress?.length && <Others title={words.lead.others} leads={lead.sameAddress} now={now} />}
       {!!lead.audit?.length && <Card title={words.lead.history}><History entries={lead.audit} /></Card>}
@@ -249,7 +256,11 @@ function Consents({ lead, change }: CardProps) {
           {answerOf(consent)}
           {consent.text && <bdi class="muted small message"> {consent.text}</bdi>}
           {isOpen(consent) && (
-            <Action done={words.consents.done} run={() => change(withdraw(consent.purpose))}>
+            <Action
+              question={withdrawQuestion(consent.purpose, 1 + (lead.sameAddress?.length ?? 0))}
+              done={words.consents.done}
+              run={() => change(withdraw(consent.purpose))}
+            >
               {words.consents.withdraw}
             </Action>
           )}
@@ -259,11 +270,25 @@ function Consents({ lead, change }: CardProps) {
   );
 }
 
-function Deliveries({ lead, now, change, reload }: CardProps & { now: number; reload: () => void }) {
+/** The question before a consent is withdrawn in some leads. */
+export const withdrawQuestion = (purpose: string, leads: number): Question => ({
+  title: words.consents.question(purpose),
+  text: words.consents.hint(plural(leads, words.nouns.leads)),
+  confirm: words.consents.withdraw,
+});
+
+interface DeliveriesProps extends CardProps {
+  title: string;
+  of: NonNullable<Lead["deliveries"]>;
+  now: number;
+  reload: () => void;
+}
+
+function Deliveries({ title, of, lead, now, change, reload }: DeliveriesProps) {
   const explained = lead.noMailReason ? visitorMail(lead) : undefined;
   return (
-    <Card title={words.lead.deliveries}>
-      {lead.deliveries?.map((delivery) => (
+    <Card title={title}>
+      {of.map((delivery) => (
         <DeliveryCard key={delivery.id} delivery={delivery} now={now} explained={delivery === explained}>
           {isSettled(delivery) ? (
             <Action
@@ -273,14 +298,7 @@ function Deliveries({ lead, now, change, reload }: CardProps & { now: number; re
               {words.delivery.sendAgain}
             </Action>
           ) : (
-            delivery.state !== "RUNNING" && (
-              <Action
-                done={words.delivery.trying}
-                run={() => ask(RetryDeliveryDocument, { id: delivery.id }).then(reload)}
-              >
-                {words.delivery.tryNow}
-              </Action>
-            )
+            <Decisions delivery={delivery} changed={reload} />
           )}
         </DeliveryCard>
       ))}

@@ -72,7 +72,7 @@ export function Leads({ params }: { params: Params }) {
         )}
         <Rows list={list} params={params} filtered={filtered} selection={selection} />
         {selection.chosen && (
-          <SelectionBar selection={selection} filter={filter} params={params} changed={reload} />
+          <SelectionBar selection={selection} total={counts?.total} filter={filter} params={params} changed={reload} />
         )}
       </section>
       <section class="detail" aria-label={words.lead.label}>

@@ -13,6 +13,7 @@ import { Closed, LogIn } from "./login";
 import { Navigation, type Waiting } from "./navigation";
 import { Toasts } from "./parts";
 import { People } from "./people";
+import { Questions } from "./question";
 import { useRoute } from "./route";
 import { Logins } from "./logins";
 import { may, useLogin, useQuery } from "./service";
@@ -67,6 +68,7 @@ function App() {
     <>
       {login === null && <LogIn />}
       {login && <Frame />}
+      <Questions />
       <Toasts />
     </>
   );

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Locale } from "../generated/inbox";
 import { estimateText, exact, plural, relative } from "./format";
 import { setParams } from "./route";
+import { confirmed, type Question } from "./question";
 import type { Failure, Query } from "./service";
 import type { Mark, Tone } from "./states";
 import { chooseLanguage, language, ownNames, words } from "./words";
@@ -204,11 +205,11 @@ export function LanguageSelect() {
   );
 }
 
-/** A short message that disappears by itself, unless it has an action. */
+/** A short message that disappears by itself, unless it is about something that is under way. */
 export interface Toast {
   text: string;
   tone: Tone;
-  /** A button on the message, which stays until it is replaced. */
+  /** A button on the message, which stays longer then. */
   action?: { text: string; run: () => void };
 }
 
@@ -221,8 +222,8 @@ export function Toasts() {
   const [message, setMessage] = useState<Toast>();
   show = setMessage;
   useEffect(() => {
-    if (!message || message.action) return;
-    const timer = setTimeout(() => setMessage(undefined), 6000);
+    if (!message || message.tone === "busy") return;
+    const timer = setTimeout(() => setMessage(undefined), message.action ? 20_000 : 6000);
     return () => clearTimeout(timer);
   }, [message]);
   return (
@@ -239,24 +240,40 @@ export function Toasts() {
   );
 }
 
-/** Runs an action that may fail, shows the result, and reports whether it is running. */
-export function useAction(run: () => Promise<unknown>, done: string) {
+/** Runs an action that may fail, and shows the result, with a button if it can be undone. */
+export const perform = (run: () => Promise<unknown>, done: string, undo?: () => Promise<unknown>): Promise<void> =>
+  run().then(
+    () => {
+      const action = undo && { text: words.undo, run: () => void perform(undo, words.undone) };
+      toast({ text: done, tone: "good", ...(action && { action }) });
+    },
+    (failure: Failure) => toast({ text: failure.message, tone: "bad" }),
+  );
+
+/** Runs an action after its question, if it has one, shows the result, and reports whether it is running. */
+export function useAction(run: (reason: string) => Promise<unknown>, done: string, { question, undo }: Care = {}) {
   const [busy, setBusy] = useState(false);
   const act = async () => {
+    const reason = question ? await confirmed(question) : "";
+    if (reason === undefined) return;
     setBusy(true);
-    await run().then(
-      () => toast({ text: done, tone: "good" }),
-      (failure: Failure) => toast({ text: failure.message, tone: "bad" }),
-    );
+    await perform(() => run(reason), done, undo);
     setBusy(false);
   };
   return { busy, act };
 }
 
-interface ActionProps {
+/** What protects from an action by mistake. */
+interface Care {
+  /** The question before it, if it can't be undone. */
+  question?: Question;
+  undo?: () => Promise<unknown>;
+}
+
+interface ActionProps extends Care {
   children: ComponentChildren;
-  /** The action, which may fail. */
-  run: () => Promise<unknown>;
+  /** The action, which may fail, with the reason from its question. */
+  run: (reason: string) => Promise<unknown>;
   /** The message after its success. */
   done: string;
   kind?: string;
@@ -265,8 +282,8 @@ interface ActionProps {
 }
 
 /** A button that is disabled while its action runs. */
-export function Action({ children, run, done, kind = "", shortcut }: ActionProps) {
-  const { busy, act } = useAction(run, done);
+export function Action({ children, run, done, kind = "", shortcut, ...care }: ActionProps) {
+  const { busy, act } = useAction(run, done, care);
   return (
     <button type="button" class={kind} data-key={shortcut} disabled={busy} onClick={act}>{children}</button>
   );

@@ -5,7 +5,7 @@ import { Erase } from "./erase";
 import { exportLeads } from "./export";
 import type { Params } from "./filters";
 import { exact, plural } from "./format";
-import { answerOf, isOpen, Others } from "./lead";
+import { answerOf, isOpen, Others, withdrawQuestion } from "./lead";
 import { Action, addressField, Card, Empty, Fact, Icon, Pending, useNow } from "./parts";
 import { setParams } from "./route";
 import { ask, may, useQuery } from "./service";
@@ -73,7 +73,13 @@ function Found({ email }: { email: string }) {
             <Fact key={purpose} name={purpose}>
               {answerOf(answer)}{" "}
               {isOpen(answer) && (
-                <Action done={words.consents.done} run={() => withdraw(purpose)}>{words.consents.withdraw}</Action>
+                <Action
+                  question={withdrawQuestion(purpose, leads.length)}
+                  done={words.consents.done}
+                  run={() => withdraw(purpose)}
+                >
+                  {words.consents.withdraw}
+                </Action>
               )}
             </Fact>
           ))}

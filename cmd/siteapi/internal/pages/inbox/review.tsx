@@ -1,6 +1,8 @@
 // The review of a lead that a bot may have sent.
 import { RejectLeadDocument, ReleaseLeadDocument, type WholeLeadFragment as Lead } from "../generated/inbox";
+import { plural } from "./format";
 import { Action } from "./parts";
+import type { Question } from "./question";
 import { ask } from "./service";
 import { words } from "./words";
 
@@ -26,7 +28,11 @@ export function Review({ lead, change }: Props) {
           {rejected ? words.review.releaseAfterAll : words.review.release}
         </Action>
         {!rejected && (
-          <Action done={words.review.done} run={() => change(ask(RejectLeadDocument, decision))}>
+          <Action
+            question={rejectQuestion(1)}
+            done={words.review.done}
+            run={() => change(ask(RejectLeadDocument, decision))}
+          >
             {words.review.reject}
           </Action>
         )}
@@ -34,6 +40,13 @@ export function Review({ lead, change }: Props) {
     </section>
   );
 }
+
+/** The question before some leads are rejected. */
+export const rejectQuestion = (n: number): Question => ({
+  title: words.selection.rejectQuestion(plural(n, words.nouns.leads)),
+  text: words.selection.rejectHint,
+  confirm: words.selection.reject,
+});
 
 export const Reasons = ({ lead }: { lead: Lead }) => (
   <ul class="reasons">

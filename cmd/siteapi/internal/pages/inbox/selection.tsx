@@ -1,11 +1,13 @@
 // Actions on several leads: the selection, the actions and the failures.
 import { useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
-import { type Failed, maxLeads, type Order, runBulk } from "./bulk";
+import { type Failed, maxLeads, type Order, runBulk, undoOf } from "./bulk";
 import { count, plural } from "./format";
 import { addressField, FullName, Icon, nameOf } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
 import { address } from "./route";
+import { confirmed, type Question } from "./question";
+import { rejectQuestion } from "./review";
 import { ask, type Failure, ownAddress } from "./service";
 import { words } from "./words";
 import { Owners } from "./work";
@@ -40,10 +42,19 @@ export function useSelection(): Selection {
 
 interface Props {
   selection: Selection;
+  /** The number of leads in the list, if it is known. */
+  total: number | undefined;
   filter: Filter;
   params: Params;
   /** Reloads the list. */
   changed: () => void;
+}
+
+/** A finished order. */
+interface Outcome {
+  text: string;
+  failed: Failed[];
+  undo?: () => Promise<void>;
 }
 
 interface Progress {
@@ -52,26 +63,48 @@ interface Progress {
 }
 
 /** The actions on the selected leads, below the list. */
-export function SelectionBar({ selection, filter, params, changed }: Props) {
+export function SelectionBar({ selection, total, filter, params, changed }: Props) {
   const [progress, setProgress] = useState<Progress>();
-  const [result, setResult] = useState<{ done: number; failed: Failed[] }>();
+  const [result, setResult] = useState<Outcome>();
   const [failure, setFailure] = useState<Failure>();
   const [assigning, setAssigning] = useState(false);
   const stop = useRef(new AbortController());
   const chosen = [...(selection.chosen?.values() ?? [])];
   const t = words.selection;
 
-  const run = async (order: Order) => {
-    setAssigning(false);
+  /** Runs orders one after the other, each on its leads, and returns what was done. */
+  const runAll = async (orders: [Order, Listed[]][]) => {
     setResult(undefined);
     stop.current = new AbortController();
-    const shown = (done: number) => setProgress({ done, of: chosen.length });
-    shown(0);
-    const outcome = await runBulk(order, chosen, shown, stop.current.signal);
+    const of = orders.reduce((sum, [, leads]) => sum + leads.length, 0);
+    const sum = { done: 0, failed: [] as Failed[], remaining: [] as Listed[] };
+    let before = 0;
+    for (const [order, leads] of orders) {
+      const shown = (done: number) => setProgress({ done: before + done, of });
+      shown(0);
+      const { done, failed, remaining } = await runBulk(order, leads, shown, stop.current.signal);
+      before += leads.length;
+      sum.done += done;
+      sum.failed.push(...failed);
+      sum.remaining.push(...remaining);
+    }
     setProgress(undefined);
-    setResult(outcome);
-    selection.select(outcome.remaining);
+    selection.select(sum.remaining);
     changed();
+    return sum;
+  };
+  const run = async (order: Order) => {
+    const question = questionOf(order, chosen);
+    if (question && !(await confirmed(question))) return;
+    setAssigning(false);
+    const { done, failed, remaining } = await runAll([[order, chosen]]);
+    const back = undoOf(order, chosen.filter((lead) => !remaining.includes(lead)));
+    const undo = async () => {
+      const { done, failed } = await runAll(back);
+      setResult({ text: t.undone(plural(done, words.nouns.leads)), failed });
+    };
+    const text = t.done[order.action](plural(done, words.nouns.leads));
+    setResult({ text, failed, ...(done > 0 && back.length > 0 && { undo }) });
   };
   const selectAll = async () => {
     setFailure(undefined);
@@ -101,7 +134,9 @@ export function SelectionBar({ selection, filter, params, changed }: Props) {
       {failure && <p class="bad-text" role="alert">{failure.message}</p>}
       <div class="actions">
         <strong role="status">{t.chosen(plural(chosen.length, words.nouns.leads))}</strong>
-        <button type="button" onClick={selectAll} title={t.allHint(count(maxLeads))}>{t.all}</button>
+        <button type="button" onClick={selectAll}>
+          {(total ?? 0) > maxLeads ? t.first(count(maxLeads)) : t.all(total === undefined ? "" : count(total))}
+        </button>
         <button type="button" class="plain" onClick={selection.end} aria-label={words.close}><Icon name="close" /></button>
       </div>
       <div class="actions">
@@ -116,6 +151,15 @@ export function SelectionBar({ selection, filter, params, changed }: Props) {
       {assigning && <Assign assign={(owner) => run({ action: "assign", owner })} />}
     </section>
   );
+}
+
+/** The question before leads are released or rejected; none if no lead can be, or for other orders. */
+function questionOf({ action }: Order, chosen: Listed[]): Question | undefined {
+  const t = words.selection;
+  const open = chosen.filter(({ state }) => state === "IN_REVIEW" || (action === "release" && state === "REJECTED"));
+  if (open.length === 0 || !(action === "release" || action === "reject")) return undefined;
+  if (action === "reject") return rejectQuestion(open.length);
+  return { title: t.releaseQuestion(plural(open.length, words.nouns.leads)), text: t.releaseHint, confirm: t.release };
 }
 
 interface StatusChoiceProps {
@@ -165,11 +209,13 @@ function Assign({ assign }: { assign: (owner: string | null) => void }) {
 }
 
 /** The result, with the failed leads, which stay selected. */
-function Result({ done, failed, params }: { done: number; failed: Failed[]; params: Params }) {
+function Result({ text, failed, undo, params }: Outcome & { params: Params }) {
   const t = words.selection;
   return (
     <div role="status">
-      <p>{t.done(plural(done, words.nouns.leads))}</p>
+      <p>
+        {text} {undo && <button type="button" onClick={undo}>{words.undo}</button>}
+      </p>
       {failed.length > 0 && (
         <>
           <p class="bad-text">{t.failed(plural(failed.length, words.nouns.leads))}</p>

@@ -24,6 +24,7 @@ const deliveryTones: Record<DeliveryState, Tone> = {
   RUNNING: "busy",
   RETRYING: "warn",
   FAILED: "bad",
+  DISMISSED: "quiet",
   DELIVERED: "good",
   NOT_SENT: "quiet",
   UNCONFIRMED: "warn",
@@ -88,6 +89,8 @@ export function deliverySentence(d: Delivery, now: number): string {
       return running[d.target];
     case "FAILED":
       return t.failed(reasonWords(d.reason));
+    case "DISMISSED":
+      return t.dismissed(d.reason ?? words.reasons.unknown);
   }
   if (!d.reason) return next ? `${waitingFor[d.target]}; ${t.firstTry(next)}` : t.turn;
   return `${waitingFor[d.target]}: ${reasonWords(d.reason)}; ${t.nextTry(next || t.inAMoment)}`;

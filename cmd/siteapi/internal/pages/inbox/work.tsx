@@ -11,8 +11,8 @@ import {
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
 import { amount, exact } from "./format";
-import { Action, addressField, Card, Fact, toast, useAction } from "./parts";
-import { ask, type Failure, may, ownAddress, useQuery } from "./service";
+import { Action, addressField, Card, Fact, perform, useAction } from "./parts";
+import { ask, may, ownAddress, useQuery } from "./service";
 import { words } from "./words";
 
 interface Props {
@@ -65,9 +65,11 @@ function Owner({ lead, change }: Props) {
   const owner = address.trim() || null;
   const own = ownAddress();
   const assign = (to: string | null) => change(ask(AssignLeadDocument, { id: lead.id, owner: to }));
+  const undo = () => assign(lead.owner);
   const { busy, act } = useAction(
     () => assign(owner),
     owner ? words.work.assigned(owner) : words.work.freed,
+    { undo },
   );
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -86,7 +88,9 @@ function Owner({ lead, change }: Props) {
       <Owners />
       <button type="submit" disabled={busy || owner === lead.owner}>{words.work.assign}</button>
       {own && own !== lead.owner && (
-        <Action shortcut="a" run={() => assign(own)} done={words.work.assigned(own)}>{words.work.assignToMe}</Action>
+        <Action shortcut="a" run={() => assign(own)} done={words.work.assigned(own)} undo={undo}>
+          {words.work.assignToMe}
+        </Action>
       )}
     </form>
   );
@@ -94,11 +98,10 @@ function Owner({ lead, change }: Props) {
 
 function Status({ lead, change }: Props) {
   const [busy, setBusy] = useState(false);
+  const put = (status: LeadStatus) => change(ask(SetLeadStatusDocument, { id: lead.id, status }));
   const set = async (status: LeadStatus) => {
     setBusy(true);
-    await change(ask(SetLeadStatusDocument, { id: lead.id, status })).catch((failure: Failure) =>
-      toast({ text: failure.message, tone: "bad" }),
-    );
+    await perform(() => put(status), words.work.statusSet(words.statuses[status]), () => put(lead.status));
     setBusy(false);
   };
   return (

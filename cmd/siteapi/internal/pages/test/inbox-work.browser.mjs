@@ -252,10 +252,21 @@ test("several leads get a status, and the changed ones are counted", async (t) =
   const { page, faults } = await open(t, "#leads?search=several");
   await row(page, "Three").waitFor();
   await button(page, "Select").click();
-  await button(page, "Select all").click();
+  await button(page, "Select all 3").click();
+  await page.getByText("3 leads selected").waitFor();
+  await page.locator(".selection").getByLabel("Status").selectOption("WAITING");
+  await page.getByText("Changed the status of 3 leads.").waitFor();
+  await row(page, "Three").getByText("Waiting").waitFor();
+
+  // Undoing it gives each lead its own status back.
+  await button(page, "Undo").click();
+  await page.getByText("Undone for 3 leads.").waitFor();
+  await row(page, "One").getByText("Contacted").waitFor();
+  await row(page, "Three").getByText("Waiting").waitFor({ state: "detached" });
+  await button(page, "Select all 3").click();
   await page.getByText("3 leads selected").waitFor();
   await page.locator(".selection").getByLabel("Status").selectOption("CONTACTED");
-  await page.getByText("Done for 2 leads.").waitFor();
+  await page.getByText("Changed the status of 2 leads.").waitFor();
   await row(page, "Three").getByText("Contacted").waitFor();
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(faults, []);
@@ -267,12 +278,12 @@ test("60 leads are assigned to an owner, who gets a single mail about them", asy
   const { page, faults } = await open(t, "#leads?search=given");
   await page.getByRole("heading", { level: 1, name: "Leads 60" }).waitFor();
   await button(page, "Select").click();
-  await button(page, "Select all").click();
+  await button(page, "Select all 60").click();
   await page.getByText("60 leads selected").waitFor();
   await button(page, "Assign …").click();
   await page.locator(".selection").getByLabel("Owner").fill("Given@example.com");
   await page.locator(".selection form").getByRole("button", { name: "Assign", exact: true }).click();
-  await page.getByText("Done for 60 leads.").waitFor();
+  await page.getByText("Changed the owner of 60 leads.").waitFor();
 
   // In development the mails are files. The first one lists all leads, so there is no second one.
   const folder = join(service.folder, "mail");
@@ -316,7 +327,7 @@ test("500 leads are rejected at once, and the 3 that fail are listed and stay se
   const { page, faults } = await openInbox(t, browser.context, own.base, "#leads?state=IN_REVIEW");
   await page.getByRole("heading", { level: 1, name: "Leads 500" }).waitFor();
   await button(page, "Select").click();
-  await button(page, "Select all").click();
+  await button(page, "Select all 500").click();
   await page.getByText("500 leads selected").waitFor();
   assert.ok((await picture(page, "inbox-selected")).colours > blank);
 
@@ -325,8 +336,10 @@ test("500 leads are rejected at once, and the 3 that fail are listed and stay se
     await operate(own, "mutation ($id: ID!) { releaseLead(id: $id) { id } }", { id });
   }
   await button(page, "Reject").click();
+  const dialog = page.getByRole("dialog", { name: "Reject 500 leads?" });
+  await dialog.getByRole("button", { name: "Reject" }).click();
   await page.getByText(/of 500 done/).waitFor();
-  await page.getByText("Done for 497 leads.").waitFor();
+  await page.getByText("Rejected 497 leads.").waitFor();
   await page.getByText("It failed for 3 leads:").waitFor();
   assert.equal(await page.locator(".failed li").count(), 3);
   await page.getByText("3 leads selected").waitFor();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { openBrowser, picture, watchedPage } from "./browser.mjs";
-import { blank, button, logIn, openInbox, row, send, submit as submitTo, token } from "./inbox.mjs";
+import { answer, blank, button, logIn, openInbox, row, send, submit as submitTo, token } from "./inbox.mjs";
 import { binary, startService } from "../../../../../schema/clients/service.mjs";
 
 const people = [
@@ -87,6 +87,11 @@ test("a lead in review is released, another one rejected", async (t) => {
   await page.getByText("The CMS has it.").waitFor();
   await row(page, "Robo").click();
   await button(page, "Reject it").click();
+  await page.getByRole("dialog", { name: "Reject 1 lead?" }).waitFor();
+  await page.keyboard.press("Escape"); // nothing happens without an answer
+  await page.getByRole("heading", { name: "Is this a person?" }).waitFor();
+  await button(page, "Reject it").click();
+  await answer(page, "Reject");
   await page.getByRole("heading", { name: "Rejected in review" }).waitFor();
   assert.deepEqual(faults, []);
 });
@@ -108,6 +113,7 @@ test("of two operators who decide at the same time, one wins and the other is no
   });
   await button(two.page, "Release it").click();
   await button(one.page, "Reject it").click();
+  await answer(one.page, "Reject");
   await one.page.getByRole("heading", { name: "Rejected in review" }).waitFor();
   decided();
   await two.page.getByText("Somebody else was faster").waitFor();
@@ -139,7 +145,7 @@ test("deliveries that wait for one target are shown as one line; each shows its 
   await submit({ firstName: "Late", lastName: "Arrival", email: "late@example.com" });
   await submit({ firstName: "Later", lastName: "Still", email: "later@example.com" });
   await page.reload();
-  await page.getByText(/^CRM: unreachable since .*, 2 leads waiting$/).click();
+  await page.getByText(/^CRM: it could not be reached, since .*; 2 leads waiting$/).click();
   const card = page.locator("section.card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
   await card.getByText(/Waiting for the CRM: .*next try/).waitFor();
   assert.ok((await picture(page, "inbox-deliveries")).colours > blank);
@@ -150,6 +156,27 @@ test("deliveries that wait for one target are shown as one line; each shows its 
   await rm(crm);
   await rename(`${crm}.away`, crm);
   await card.waitFor({ state: "detached" });
+  assert.deepEqual(faults, []);
+});
+
+test("a failed delivery is dismissed with a reason at the top of its lead", async (t) => {
+  const own = await startService({ ADMIN_PAGE: "on", LEAD_WEBHOOK_URL: `${service.base}/admin`, LEAD_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString("base64")}` });
+  t.after(() => own.stop());
+  const reference = await submit({ firstName: "Not", lastName: "Needed", email: "not.needed@example.com" }, {}, own);
+  const { page, faults } = await open(t, `#leads?lead=${reference}`, browser.context, own.base);
+  const card = page.locator(".lead .card").first();
+  await card.getByRole("heading", { name: "Needs attention" }).waitFor();
+  await card.getByText("Not delivered: it refused the data of this lead.").waitFor();
+  assert.ok((await picture(page, "inbox-attention")).colours > blank);
+
+  await button(page, "Dismiss …").click();
+  const dialog = page.getByRole("dialog", { name: "Dismiss this delivery?" });
+  await dialog.getByRole("button", { name: "Dismiss" }).click(); // not without a reason
+  await dialog.getByLabel("Why it need not arrive").fill("The hook is gone");
+  assert.ok((await picture(page, "inbox-dismiss")).colours > blank);
+  await dialog.getByRole("button", { name: "Dismiss" }).click();
+  await page.getByText("Dismissed: The hook is gone").waitFor();
+  await card.getByRole("heading", { name: "Needs attention" }).waitFor({ state: "detached" });
   assert.deepEqual(faults, []);
 });
 
@@ -221,11 +248,14 @@ test("a person who only typed an address is found, saved, withdrawn and erased",
   assert.match((await readFile(await download.path())).toString(), /,Typed,,typed\.only@example\.com,/);
   assert.ok((await picture(page, "inbox-people")).colours > blank);
   await button(page, "Withdraw").click();
+  await answer(page, "Withdraw");
   await page.getByText("Nothing is stored here about this address").waitFor(); // without the consent nothing is stored
 
   await find("both@example.com");
   await page.getByRole("link", { name: "Web application" }).waitFor();
   await button(page, "Withdraw").click();
+  await page.getByText(/\(1 lead\), in the CMS and in the CRM/).waitFor();
+  await answer(page, "Withdraw");
   await page.getByText(/^Withdrawn .*/).first().waitFor();
   await button(page, "Erase this person").click();
   await button(page, "Erase for good").click();

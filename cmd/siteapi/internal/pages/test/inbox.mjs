@@ -73,3 +73,6 @@ export async function openSignedIn(t, context, base, hash = "") {
 
 export const row = (page, name) => page.locator(".row", { hasText: name });
 export const button = (page, name) => page.getByRole("button", { name });
+
+/** Answers the open question with the button of a name. */
+export const answer = (page, name) => page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
