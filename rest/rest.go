@@ -1,4 +1,4 @@
-// Package rest serves the service's REST routes. It has no behaviour of its own: each
+// Package rest serves the service's REST routes. It has no behavior of its own: each
 // route is one operation document with a @rest directive, compiled against the schema
 // when the process starts and run by the executor that also serves GraphQL. A request is
 // bound to the operation's variables, the operation runs in process, and the value of its

@@ -1278,7 +1278,7 @@ func (e FieldCode) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// A step of the calculator. A session counts towards a step if its state shows that step or a later one.
+// A step of the calculator. A session counts toward a step if its state shows that step or a later one.
 type FunnelStepName string
 
 const (

@@ -105,8 +105,8 @@ func bareTrack(put func(trackState)) http.Handler {
 		}
 
 		put(state)
-		answer, _ := json.Marshal(map[string]any{"success": true, "sessionId": state.SessionID})
-		writeJSON(w, answer)
+		response, _ := json.Marshal(map[string]any{"success": true, "sessionId": state.SessionID})
+		writeJSON(w, response)
 	})
 }
 

@@ -120,14 +120,14 @@ func submit(ctx context.Context, b *bench) {
 func pdfCached(ctx context.Context, b *bench) {
 	service := b.service(ctx, b.dir).Base
 
-	var answer struct{ PdfURL string }
+	var response struct{ PdfURL string }
 	harness.Check(json.Unmarshal(ask(ctx, service, post("/api/quote/submit",
 		`{"sessionId":"bench","locale":"ro",
 		"contact":{"firstName":"Ana","lastName":"Ionescu","email":"ana@example.com"},
 		"selections":{"projectType":"web-app","features":["blog","payments"]},
-		"estimate":{"min":14400,"max":19400,"currency":"EUR"}}`)), &answer))
+		"estimate":{"min":14400,"max":19400,"currency":"EUR"}}`)), &response))
 
-	b.versusPage(ctx, service, "pdf-cached-vs-nethttp", "≥ 0.60", get(answer.PdfURL))
+	b.versusPage(ctx, service, "pdf-cached-vs-nethttp", "≥ 0.60", get(response.PdfURL))
 }
 
 // start measures the time from starting the service to its first response. The first
@@ -140,7 +140,7 @@ func start(ctx context.Context, b *bench) {
 		took = append(took, time.Since(began).Seconds()*1000)
 		b.stop()
 	}
-	report("start-to-first-answer", "ms", "< 100 ms", [2][]float64{{100}, {median(took)}})
+	report("start-to-first-response", "ms", "< 100 ms", [2][]float64{{100}, {median(took)}})
 }
 
 // residentMemory measures the resident memory of the service after a minute of mixed load

@@ -112,10 +112,10 @@ func (v *view) measure(ctx context.Context, admin, database string, times int) {
 		group, ctx := errgroup.WithContext(ctx)
 		for _, query := range queries {
 			group.Go(func() error {
-				status, answer, err := harness.Do(ctx, http.MethodPost, admin+"/graphql", operatorToken,
+				status, response, err := harness.Do(ctx, http.MethodPost, admin+"/graphql", operatorToken,
 					fmt.Sprintf(`{"query":%q,"variables":{"first":50,%s}}`, query, v.variables[i%len(v.variables)]))
-				if err == nil && (status != http.StatusOK || bytes.Contains(answer, []byte(`"errors"`))) {
-					err = fmt.Errorf("%s: response %d %.300s", v.name, status, answer)
+				if err == nil && (status != http.StatusOK || bytes.Contains(response, []byte(`"errors"`))) {
+					err = fmt.Errorf("%s: response %d %.300s", v.name, status, response)
 				}
 				return err
 			})

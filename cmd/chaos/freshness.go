@@ -69,7 +69,7 @@ func freshness(ctx context.Context, t *trial) string {
 func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) {
 	for _, trouble := range []func(){
 		func() { e.cms.Silence(true) },
-		func() { e.cms.Fail(faulttest.Answer(http.StatusInternalServerError).On("live/events").Times(-1)) },
+		func() { e.cms.Fail(faulttest.Respond(http.StatusInternalServerError).On("live/events").Times(-1)) },
 		e.cms.SendAway,
 		func() { e.cms.Fail(faulttest.Of(faulttest.Hang).On("live/events").Times(-1)) },
 	} {
@@ -162,18 +162,18 @@ func (e *editor) read(ctx context.Context, s *harness.Service) map[string]int {
 		`es: content(documentType: \"heroSection\", locale: es) { id fields } ` +
 		`ro: content(documentType: \"heroSection\", locale: ro) { id fields } }"}`
 	_, body, err := harness.Do(ctx, http.MethodPost, s.Base+"/graphql", "", query)
-	var answer struct {
+	var response struct {
 		Data map[string][]struct {
 			ID     string
 			Fields struct{ Title string }
 		}
 	}
-	if err != nil || json.Unmarshal(body, &answer) != nil || len(answer.Data) < 3 {
+	if err != nil || json.Unmarshal(body, &response) != nil || len(response.Data) < 3 {
 		return nil
 	}
 
 	shown := map[string]int{}
-	for _, docs := range answer.Data {
+	for _, docs := range response.Data {
 		for _, d := range docs {
 			if number, err := strconv.Atoi(d.Fields.Title); err == nil { // titles of sample documents are not numbers
 				shown[d.ID] = number

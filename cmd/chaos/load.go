@@ -95,7 +95,7 @@ func overload(ctx context.Context, t *trial) string {
 		read := time.Since(began)
 
 		summary += fmt.Sprintf("%s: %.0f responses/s, %v, "+
-			"p99 of admitted requests %v, a read afterwards %v; ",
+			"p99 of admitted requests %v, a read afterward %v; ",
 			kind.name, l.all.Rate, codes, p99.Round(time.Millisecond), read.Round(time.Millisecond))
 
 		// Without refused requests there was no overload.

@@ -56,11 +56,11 @@ func (t *trial) herd(ctx context.Context, megabytes int) (worst time.Duration, m
 	readAtOnce(ctx, s) // waits until the content of all languages is loaded
 
 	for range t.times(10, 3) {
-		status, answer, err := harness.Do(
+		status, response, err := harness.Do(
 			ctx, http.MethodPost, s.Base+"/api/cache/invalidate", harness.CacheToken, `{"type":"all"}`)
 		harness.Check(err)
 		if status != http.StatusOK {
-			harness.Failf("invalidating: %d %s", status, answer)
+			harness.Failf("invalidating: %d %s", status, response)
 		}
 		worst = max(worst, readAtOnce(ctx, s))
 	}

@@ -77,7 +77,7 @@ func (u *upstreams) failRandomly() {
 	faults := []faulttest.Fault{
 		faulttest.Of(faulttest.Reset),
 		faulttest.Of(faulttest.Reset).AfterActing(),
-		faulttest.Answer(http.StatusBadGateway).AfterActing(),
+		faulttest.Respond(http.StatusBadGateway).AfterActing(),
 		faulttest.Of(faulttest.Truncated).AfterActing(),
 		faulttest.Of(faulttest.BrokenJSON),
 	}

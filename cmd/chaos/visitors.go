@@ -95,9 +95,9 @@ func (v *visitors) submit(ctx context.Context, lead int) string {
 
 // leadID returns the lead id in a response, or an empty string.
 func leadID(body []byte) string {
-	var answer struct{ SubmissionID string }
-	_ = json.Unmarshal(body, &answer)
-	return answer.SubmissionID
+	var response struct{ SubmissionID string }
+	_ = json.Unmarshal(body, &response)
+	return response.SubmissionID
 }
 
 // await waits for more responses with a status.

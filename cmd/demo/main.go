@@ -45,10 +45,10 @@ func play(ctx context.Context) {
 		choices := fmt.Sprintf(`"sessionId":"demo-%s",%s,"estimate":%s`, locale, selections, estimate)
 		send(ctx, http.MethodPost, s.Base+"/api/quote/track", "", "{"+choices+"}")
 
-		answer := send(ctx, http.MethodPost, s.Base+"/api/quote/submit", "",
+		response := send(ctx, http.MethodPost, s.Base+"/api/quote/submit", "",
 			fmt.Sprintf(`{%s,"locale":"%s","contact":{%s}}`, choices, locale, contact))
 		var submitted struct{ PdfURL string }
-		harness.Check(json.Unmarshal(answer, &submitted))
+		harness.Check(json.Unmarshal(response, &submitted))
 
 		pdf := send(ctx, http.MethodGet, s.Base+submitted.PdfURL, "", "")
 		harness.Check(os.WriteFile(dir+"/quote-"+locale+".pdf", pdf, 0o600))
@@ -78,17 +78,17 @@ func play(ctx context.Context) {
 
 // send sends a request that must succeed, and prints it with its response.
 func send(ctx context.Context, method, url, token, body string) []byte {
-	status, answer, err := harness.Do(ctx, method, url, token, body)
+	status, response, err := harness.Do(ctx, method, url, token, body)
 	harness.Check(err)
 
-	shown := string(answer)
-	if bytes.HasPrefix(answer, []byte("%PDF-")) {
-		shown = fmt.Sprintf("a PDF of %d bytes", len(answer))
+	shown := string(response)
+	if bytes.HasPrefix(response, []byte("%PDF-")) {
+		shown = fmt.Sprintf("a PDF of %d bytes", len(response))
 	}
 
 	fmt.Printf("\n→ %s %s\n  %s\n← %d  %.600s\n", method, url, body, status, shown)
 	if status != http.StatusOK {
 		harness.Failf("%s %s: status %d", method, url, status)
 	}
-	return answer
+	return response
 }

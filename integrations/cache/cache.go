@@ -27,17 +27,17 @@ type Entry struct {
 	Value []byte
 	// Revision is derived only from the value, so it is identical on all instances.
 	Revision string
-	// Overtaken means that the value was not stored, because the key was invalidated
+	// Superseded means that the value was not stored, because the key was invalidated
 	// during the fill or the backend became unavailable. Only callers that waited for the
 	// fill receive such an entry.
-	Overtaken bool
+	Superseded bool
 }
 
 // Lifetime is how long an entry is used.
 type Lifetime struct {
 	// Fresh is how long the entry is served without a refresh; 0: forever.
 	Fresh time.Duration
-	// Stale is how long it is still served afterwards, while it is refreshed in the
+	// Stale is how long it is still served afterward, while it is refreshed in the
 	// background.
 	Stale time.Duration
 }

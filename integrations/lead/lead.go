@@ -255,7 +255,7 @@ type PriceStatus string
 // The statuses of prices.
 const (
 	Verified    PriceStatus = "VERIFIED"     // computed by the service, by the rules at that time
-	Honoured    PriceStatus = "HONOURED"     // computed by the service, by rules that had just been replaced
+	Honored     PriceStatus = "HONOURED"     // computed by the service, by rules that had just been replaced; the API keeps this spelling
 	Unpriced    PriceStatus = "UNPRICED"     // to be confirmed: choices have no price, or all exceed 1e9
 	NotVerified PriceStatus = "NOT_VERIFIED" // sent by the client
 )

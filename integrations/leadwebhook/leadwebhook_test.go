@@ -89,7 +89,7 @@ func newLead() leadwebhook.Announcement {
 func TestEvent(t *testing.T) {
 	t.Parallel()
 
-	address, got := receiver(t, faulttest.Answer(500))
+	address, got := receiver(t, faulttest.Respond(500))
 	h := webhook(t, leadwebhook.Options{
 		URL:     address + "/hooks/a%2Fb?sig=x;y=1&z=%zz&&sig=a+b",
 		Secrets: []string{newSecret, oldSecret},
@@ -240,13 +240,13 @@ func TestEventInTheManual(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for fault, kind := range map[faulttest.Fault]upstream.Kind{ // empty if the lead was announced
-		faulttest.Answer(400):                 upstream.Rejected,
-		faulttest.Answer(404):                 upstream.Refused,
-		faulttest.Answer(409):                 upstream.Unavailable,
-		faulttest.Answer(429).RetryAfter("7"): upstream.Limited,
-		faulttest.Of(faulttest.Reset):         upstream.Unavailable,
-		faulttest.Of(faulttest.Truncated):     "",
-		faulttest.Of(faulttest.Oversized):     "",
+		faulttest.Respond(400):                 upstream.Rejected,
+		faulttest.Respond(404):                 upstream.Refused,
+		faulttest.Respond(409):                 upstream.Unavailable,
+		faulttest.Respond(429).RetryAfter("7"): upstream.Limited,
+		faulttest.Of(faulttest.Reset):          upstream.Unavailable,
+		faulttest.Of(faulttest.Truncated):      "",
+		faulttest.Of(faulttest.Oversized):      "",
 	} {
 		address, got := receiver(t, fault)
 		err := webhook(t, leadwebhook.Options{URL: address + "/secret", Slack: true}).Announce(t.Context(), newLead())

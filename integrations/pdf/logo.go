@@ -17,7 +17,7 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// A logo is fitted into a box of logoWidth × logoHeight millimetres on the page. It is
+// A logo is fitted into a box of logoWidth × logoHeight millimeters on the page. It is
 // stored at logoDPI and printed at logoLeastDPI or more.
 const (
 	logoWidth, logoHeight = 56.0, 17.0
@@ -148,7 +148,7 @@ func (b *block) logo(data []byte) {
 	})
 }
 
-// printed returns the format and the size of a prepared logo on the page, in millimetres.
+// printed returns the format and the size of a prepared logo on the page, in millimeters.
 func printed(data []byte) (width, height float64, format extension.Type) {
 	config, name, _ := image.DecodeConfig(bytes.NewReader(data))
 	w, h := float64(config.Width), float64(config.Height)

@@ -10,9 +10,9 @@ import (
 )
 
 // newHost starts a server for logos and returns it with a loader that may fetch from it.
-func newHost(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *LogoLoader) {
+func newHost(t *testing.T, response http.HandlerFunc) (*httptest.Server, *LogoLoader) {
 	t.Helper()
-	host := httptest.NewTLSServer(answer)
+	host := httptest.NewTLSServer(response)
 	t.Cleanup(host.Close)
 
 	l, err := NewLogoLoader(LogoOptions{

@@ -18,7 +18,7 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// The dimensions of the A4 page, in millimetres.
+// The dimensions of the A4 page, in millimeters.
 const (
 	pageHeight   = 297.0
 	marginSide   = 20.0
@@ -80,7 +80,7 @@ func (b *block) line(s style, x, y float64, line string, link *string) {
 		p.AddText(line, room, &props.Text{
 			Family:    s.family,
 			Size:      s.size,
-			Color:     &s.colour,
+			Color:     &s.color,
 			Align:     align.Left,
 			Hyperlink: link,
 		})

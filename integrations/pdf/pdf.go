@@ -27,7 +27,7 @@ type Company struct {
 
 // AccentColor returns the company's color in the form "#rrggbb", or blue if it has none.
 func (c Company) AccentColor() string {
-	if _, ok := parseColour(c.Accent); ok {
+	if _, ok := parseColor(c.Accent); ok {
 		return c.Accent
 	}
 	return "#1f4fd8"

@@ -109,19 +109,19 @@ func (s *sheet) draw() ([]byte, error) {
 var errTrailer = errors.New("unexpected end of the PDF library's file")
 
 // finish sets the document's language, which gofpdf can't do, and the modification date,
-// for which gofpdf uses the current time. The catalogue is the last object of a file, so
+// for which gofpdf uses the current time. The catalog is the last object of a file, so
 // only the offset of the cross-reference table after it changes.
 func finish(file []byte, lang string, created time.Time) ([]byte, error) {
-	const modified, catalogue, table = "/ModDate (D:", "/Type /Catalog\n", "startxref\n"
+	const modified, catalog, table = "/ModDate (D:", "/Type /Catalog\n", "startxref\n"
 
 	date := bytes.LastIndex(file, []byte(modified))
-	at := bytes.LastIndex(file, []byte(catalogue))
+	at := bytes.LastIndex(file, []byte(catalog))
 	start := bytes.LastIndex(file, []byte(table))
 	if date < 0 || at < date || start < at || !bytes.HasPrefix(file, []byte("%PDF-1.3")) {
 		return nil, errTrailer
 	}
 
-	at += len(catalogue)
+	at += len(catalog)
 	digits, rest, _ := bytes.Cut(file[start+len(table):], []byte("\n"))
 	offset, err := strconv.Atoi(string(digits))
 	if err != nil || offset < at {

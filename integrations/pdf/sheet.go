@@ -19,7 +19,7 @@ type sheet struct {
 	pages   [][]block
 }
 
-// spacing is the white space of a document, in millimetres.
+// spacing is the white space of a document, in millimeters.
 type spacing struct {
 	letterhead   float64 // minimum height of the letterhead
 	above, below float64 // white space above and below the rule of a section
@@ -128,7 +128,7 @@ func (s *sheet) headline() (b block) {
 func (s *sheet) price() (b block) {
 	const pad, stripe = 7.0, 1.3
 	figure, heading, small := s.scale.figure, s.scale.heading, s.scale.small
-	heading.colour = s.palette.strong
+	heading.color = s.palette.strong
 
 	x, y := pad+stripe, pad-1.5
 	limit := textWidth - pad - x
@@ -245,7 +245,7 @@ func (s *sheet) adjustments() []block {
 func (s *sheet) next() []block {
 	const indent = 6.0
 	body, number := s.scale.body, s.scale.heading
-	number.colour = s.palette.strong
+	number.color = s.palette.strong
 
 	var b block
 	for i, step := range s.Words.Steps {

@@ -15,7 +15,7 @@ const (
 	boldFamily    = "LiberationSansBold"
 )
 
-// mmPerPt is the length of a typographic point in millimetres.
+// mmPerPt is the length of a typographic point in millimeters.
 const mmPerPt = 25.4 / 72
 
 // style is a style of text.
@@ -23,8 +23,8 @@ type style struct {
 	face    *font.Face
 	family  string  // registered name of the face
 	size    float64 // points
-	leading float64 // distance from line to line, in millimetres
-	colour  props.Color
+	leading float64 // distance from line to line, in millimeters
+	color   props.Color
 }
 
 // typescale holds the styles of a document.
@@ -34,10 +34,10 @@ type typescale struct {
 
 func newTypescale(family *font.Family, p *palette) *typescale {
 	regular := func(size, leading float64, c props.Color) style {
-		return style{face: family.Regular, family: regularFamily, size: size, leading: leading, colour: c}
+		return style{face: family.Regular, family: regularFamily, size: size, leading: leading, color: c}
 	}
 	bold := func(size, leading float64) style {
-		return style{face: family.Bold, family: boldFamily, size: size, leading: leading, colour: p.ink}
+		return style{face: family.Bold, family: boldFamily, size: size, leading: leading, color: p.ink}
 	}
 
 	return &typescale{
@@ -51,22 +51,22 @@ func newTypescale(family *font.Family, p *palette) *typescale {
 	}
 }
 
-// height returns the height of n lines in millimetres.
+// height returns the height of n lines in millimeters.
 func (s style) height(n int) float64 { return float64(n) * s.leading }
 
-// width returns the width of text in millimetres.
+// width returns the width of text in millimeters.
 func (s style) width(text string) float64 {
 	return float64(s.face.Width(text)) * s.size * mmPerPt / 1000
 }
 
 // fit returns the largest size, in points, at which text is no wider than limit
-// millimetres. The result is at most the style's own size, and never less than least,
+// millimeters. The result is at most the style's own size, and never less than least,
 // even if the text does not fit.
 func (s style) fit(text string, least, limit float64) float64 {
 	return max(least, s.size*min(1, limit/s.width(text)))
 }
 
-// wrap breaks text into lines no wider than limit millimetres. It breaks between words,
+// wrap breaks text into lines no wider than limit millimeters. It breaks between words,
 // and inside a word only if the word is wider than a line.
 func (s style) wrap(text string, limit float64) []string {
 	var lines []string

@@ -197,7 +197,7 @@ func TestSpan(t *testing.T) {
 func TestGuidance(t *testing.T) {
 	t.Parallel()
 	for locale, want := range map[string]string{"en": "To be confirmed", "es": "Por confirmar", "ro": "De confirmat"} {
-		for _, status := range []lead.PriceStatus{"", lead.Verified, lead.Honoured, lead.NotVerified, lead.Unpriced} {
+		for _, status := range []lead.PriceStatus{"", lead.Verified, lead.Honored, lead.NotVerified, lead.Unpriced} {
 			l := lead.Lead{PriceStatus: status, Estimate: lead.Estimate{Max: 1}}
 			if got := wordsOf(t, locale).Guidance(&l); strings.Contains(got, want) != (status == lead.Unpriced) {
 				t.Errorf("%s, %s: %s", locale, status, got)

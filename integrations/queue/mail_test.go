@@ -115,7 +115,7 @@ func TestUnconfirmedMails(t *testing.T) {
 			"second-copy":    {"ua", lead.Delivered, 2, 1},
 			"third-copy":     {"uua", lead.Delivered, 3, 2},
 			"never":          {"uuu", lead.Unconfirmed, 3, 2},
-			"greylisted":     {"llla", lead.Delivered, 1, 0},
+			"graylisted":     {"llla", lead.Delivered, 1, 0},
 			"unreachable":    {"nna", lead.Delivered, 1, 0},
 			"mixed":          {"nulunu", lead.Unconfirmed, 3, 2},
 			"late-refusals":  {"ulllla", lead.Delivered, 2, 1},

@@ -224,28 +224,28 @@ func TestRetryAfter(t *testing.T) {
 // delivery that began before the pause does not end it.
 func TestConcurrentRetryAfter(t *testing.T) {
 	t.Parallel()
-	answers := map[string]chan error{}
+	results := map[string]chan error{}
 	tg := newFake(func(_ context.Context, id string, call int) error {
-		if call > 1 || answers[id] == nil {
+		if call > 1 || results[id] == nil {
 			return nil
 		}
-		return <-answers[id]
+		return <-results[id]
 	})
 	q := onSQLite(t).open(t, options(tg.send))
 	for _, id := range []string{"long", "short", "accepted"} {
-		answers[id] = make(chan error)
+		results[id] = make(chan error)
 		q.add(t, id)
 	}
 	q.start(t)
-	eventually(t, "all are under way", func() bool { calls, _ := tg.total(); return calls == len(answers) })
+	eventually(t, "all are under way", func() bool { calls, _ := tg.total(); return calls == len(results) })
 
 	for i, id := range []string{"long", "short"} {
 		asked := failure(upstream.Limited)
 		asked.RetryAfter = []time.Duration{time.Hour, time.Millisecond}[i]
-		answers[id] <- asked
+		results[id] <- asked
 		eventually(t, id+" is paused", func() bool { return q.delivery(t, id, lead.CMS).Paused != "" })
 	}
-	answers["accepted"] <- nil
+	results["accepted"] <- nil
 	q.waitFor(t, "accepted", lead.Delivered)
 
 	q.add(t, "later")
@@ -253,8 +253,8 @@ func TestConcurrentRetryAfter(t *testing.T) {
 		d := q.delivery(t, "later", lead.CMS)
 		return d.Paused != "" || d.State == lead.Delivered
 	})
-	if calls, _ := tg.total(); calls != len(answers) {
-		t.Errorf("during the pause it was called %d times", calls-len(answers))
+	if calls, _ := tg.total(); calls != len(results) {
+		t.Errorf("during the pause it was called %d times", calls-len(results))
 	}
 }
 
@@ -354,7 +354,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// A lead that changes during its delivery is delivered again afterwards, because the
+// A lead that changes during its delivery is delivered again afterward, because the
 // attempt may have read it before the change. The webhook receives no changes.
 func TestChangedLead(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db database) {

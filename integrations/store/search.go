@@ -92,7 +92,7 @@ func nationalNumber(phone string) string {
 }
 
 // ending returns the term by which the last digits of a telephone number find it: all of
-// them, backwards, since a search finds prefixes of terms.
+// them, backward, since a search finds prefixes of terms.
 func ending(phone string) string {
 	last := []byte(lead.Digits(phone))
 	if len(last) == 0 {

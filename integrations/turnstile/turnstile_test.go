@@ -17,10 +17,10 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 
 	tests := map[string]struct {
-		status int
-		answer string
-		want   bool
-		kind   upstream.Kind // empty if the token was judged
+		status   int
+		response string
+		want     bool
+		kind     upstream.Kind // empty if the token was judged
 	}{
 		"solved": {200, `{"success":true,"error-codes":[],` +
 			`"challenge_ts":"2026-03-01T12:00:00Z","hostname":"x"}`, true, ""},
@@ -52,7 +52,7 @@ func TestVerify(t *testing.T) {
 				}
 
 				w.WriteHeader(tt.status)
-				_, _ = io.WriteString(w, tt.answer)
+				_, _ = io.WriteString(w, tt.response)
 			}))
 			t.Cleanup(vendor.Close)
 

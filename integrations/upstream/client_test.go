@@ -42,7 +42,7 @@ func TestDoSendsTheRequest(t *testing.T) {
 	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		got, body = r, string(b)
-		w.Header().Set("X-Answer", "yes")
+		w.Header().Set("X-Response", "yes")
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, `{"n":1}`)
 	})
@@ -66,9 +66,9 @@ func TestDoSendsTheRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var answer struct{ N int }
-	if resp.Status != http.StatusTeapot || resp.Header.Get("X-Answer") != "yes" ||
-		resp.Decode(&answer) != nil || answer.N != 1 {
+	var response struct{ N int }
+	if resp.Status != http.StatusTeapot || resp.Header.Get("X-Response") != "yes" ||
+		resp.Decode(&response) != nil || response.N != 1 {
 		t.Errorf("response %+v", resp)
 	}
 

@@ -103,7 +103,7 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 	}
 
 	c.keepLastPrices(ctx, l.locale, snap)
-	if latest != nil && entry.Overtaken {
+	if latest != nil && entry.Superseded {
 		return snap, nil
 	}
 	snap.entry = entry.Revision

@@ -34,7 +34,7 @@ type Options struct {
 	// I/O.
 	Revision func(locale string) (revision string, ok bool)
 
-	// Load reads the content of a locale for which Revision returned false. Afterwards
+	// Load reads the content of a locale for which Revision returned false. Afterward
 	// Revision returns true, unless reading failed.
 	Load func(ctx context.Context, locale string)
 

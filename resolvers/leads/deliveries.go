@@ -147,7 +147,7 @@ func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 		if errors.Is(err, store.ErrUnderWay) {
 			err = &schema.Error{
 				Code:    schema.CodeConflict,
-				Message: "The mail is under way: correct its address afterwards.",
+				Message: "The mail is under way: correct its address afterward.",
 			}
 		}
 		return err == nil, err

@@ -17,8 +17,8 @@ import (
 	"siteapi/schema/request"
 )
 
-// honouredFor is how long a replaced price is honoured.
-const honouredFor = 24 * time.Hour
+// honoredFor is how long a replaced price is honored.
+const honoredFor = 24 * time.Hour
 
 // day is the layout of a date without a time.
 const day = "2006-01-02"
@@ -144,8 +144,8 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 	}
 
 	rules, status := current, lead.Verified
-	if old := r.honoured(ctx, current, revision); old != nil {
-		rules, status = old, lead.Honoured
+	if old := r.honored(ctx, current, revision); old != nil {
+		rules, status = old, lead.Honored
 	}
 	q, sent := rules.Quote(choices(l.Selections)), l.Estimate
 	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
@@ -184,14 +184,14 @@ func newPrice(rules *price.Rules, q price.Quote) *lead.Price {
 	return p
 }
 
-// honoured returns the rules of an earlier revision of the same locale, or nil if there
-// are none or they were replaced at least honouredFor ago.
-func (r *Resolver) honoured(ctx context.Context, current *price.Rules, revision string) (old *price.Rules) {
+// honored returns the rules of an earlier revision of the same locale, or nil if there
+// are none or they were replaced at least honoredFor ago.
+func (r *Resolver) honored(ctx context.Context, current *price.Rules, revision string) (old *price.Rules) {
 	if revision == current.Revision || !price.IsRevision(revision) {
 		return nil
 	}
 	stored, err := r.Store.PriceRules(ctx, revision)
-	tooOld := !stored.ReplacedAt.IsZero() && r.Now().Sub(stored.ReplacedAt) >= honouredFor
+	tooOld := !stored.ReplacedAt.IsZero() && r.Now().Sub(stored.ReplacedAt) >= honoredFor
 	if errors.Is(err, store.ErrNotFound) || err == nil && (tooOld || stored.Locale != current.Locale) {
 		return nil
 	}

@@ -1,6 +1,6 @@
 // Package quotes resolves the fields of the calculator: estimateQuote prices a visitor's
 // choices, trackQuote stores them while the visitor is still choosing, and submitQuote
-// creates a lead from them. The deliveries of the lead run afterwards.
+// creates a lead from them. The deliveries of the lead run afterward.
 package quotes
 
 import (

@@ -39,7 +39,7 @@ const (
 )
 
 // Submit resolves submitQuote: it stores a lead with its pending deliveries. It responds
-// once both are durable; the deliveries run afterwards. [store.Store.Submit] recognizes
+// once both are durable; the deliveries run afterward. [store.Store.Submit] recognizes
 // a repetition by the digests of content and Idempotency-Key and returns the first lead.
 func (r *Resolver) Submit(
 	ctx context.Context, in schema.SubmitQuoteInput,

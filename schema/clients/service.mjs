@@ -78,12 +78,12 @@ export async function startService(settings = {}, program = binary) {
     const file = join(folder, "content.json");
     await writeFile(`${file}.new`, JSON.stringify(documents));
     await rename(`${file}.new`, file);
-    const answer = await fetch(`${base}/api/webhooks/cms`, {
+    const response = await fetch(`${base}/api/webhooks/cms`, {
       method: "POST",
       headers: { "Content-Type": "application/json", Authorization: `Bearer ${tokens.webhook}` },
       body: JSON.stringify({ _id: "siteSettings", _type: "siteSettings" }),
     });
-    if (!answer.ok) throw new Error(`the webhook answered ${answer.status}: ${await answer.text()}`);
+    if (!response.ok) throw new Error(`the webhook answered ${response.status}: ${await response.text()}`);
   }
 
   /** Restarts the service after it ended, with the same address and data. */
@@ -96,7 +96,7 @@ export async function startService(settings = {}, program = binary) {
   async function ready() {
     const deadline = Date.now() + patience;
     for (;;) {
-      if (await fetch(`${base}/readyz`).then((answer) => answer.ok, () => false)) return;
+      if (await fetch(`${base}/readyz`).then((response) => response.ok, () => false)) return;
       if (child.exitCode !== null || Date.now() > deadline) {
         await stop();
         throw new Error(`${program} did not start:\n${log}`);

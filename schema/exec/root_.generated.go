@@ -4225,7 +4225,7 @@ type Funnel {
   inReview: Int!
 }
 
-"A step of the calculator. A session counts towards a step if its state shows that step or a later one."
+"A step of the calculator. A session counts toward a step if its state shows that step or a later one."
 enum FunnelStepName {
   "The calculator was opened."
   VISITED
@@ -4376,7 +4376,7 @@ type ContentTypeHealth {
 	{Name: "../outcome.graphqls", Input: `extend type Mutation {
   """
   Sets the outcome of a lead, replacing any that an operator or the CRM has set. The CRM does not change it
-  afterwards. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
+  afterward. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
   """
   setLeadOutcome(
     "Id of the lead, or its PDF reference."

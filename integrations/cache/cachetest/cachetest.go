@@ -28,7 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) (a, b cache.Cache)) {
 		"many misses cause one fill, which outlives its request":       manyMisses,
 		"a clear removes matching entries":                             clearMatching,
 		"statistics count entries":                                     statistics,
-		"a removal overtakes a fill":                                   overtakenFill,
+		"a removal supersedes a fill":                                  supersededFill,
 		"no old value follows a removal":                               noOldValue,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,8 @@ var removals = []func(ctx context.Context, c cache.Cache) error{
 	},
 }
 
-// overtakenFill removes the key on either instance during a fill.
-func overtakenFill(t *testing.T, a, b cache.Cache) {
+// supersededFill removes the key on either instance during a fill.
+func supersededFill(t *testing.T, a, b cache.Cache) {
 	for _, remove := range removals {
 		for _, at := range []cache.Cache{a, b} {
 			old, fresh := blocked("old"), newSource("new")

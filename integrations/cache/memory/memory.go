@@ -106,7 +106,7 @@ func (c *Cache) run(ctx context.Context, key string, fill cache.Fill, l *load, r
 	defer c.mu.Unlock()
 	defer close(l.done)
 	if c.loads[key] != l {
-		l.entry.Overtaken = true
+		l.entry.Superseded = true
 		return
 	}
 	delete(c.loads, key)

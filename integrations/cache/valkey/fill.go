@@ -41,7 +41,7 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 			// A value that was not stored may be older than reads that joined the fill
 			// later. These reads load it again.
 			entry, _ := result.Val.(cache.Entry)
-			if result.Err != nil || !entry.Overtaken || first {
+			if result.Err != nil || !entry.Superseded || first {
 				return entry, result.Err
 			}
 		case <-ctx.Done():
@@ -91,7 +91,7 @@ func (c *Cache) store(ctx context.Context, key string, fill cache.Fill, expected
 
 	text := record{entry, time.Now().Add(life.Fresh)}.head() + string(entry.Value)
 	stored, err := c.replace(key, expected, text, life.Fresh+life.Stale)
-	entry.Overtaken = err != nil || !stored
+	entry.Superseded = err != nil || !stored
 	return entry, nil //nolint:nilerr // the value is valid but not stored
 }
 

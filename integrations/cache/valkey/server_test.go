@@ -162,7 +162,7 @@ func TestFillAcrossAnOutage(t *testing.T) {
 
 // TestRestoredData kills a server that saves to disk after an invalidation, so the
 // restarted server restores the invalidated entry. No instance may serve that entry, and
-// values filled afterwards must stay.
+// values filled afterward must stay.
 func TestRestoredData(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t, "--save", "3600 1")

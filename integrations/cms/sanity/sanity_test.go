@@ -124,10 +124,10 @@ func TestOutcomes(t *testing.T) {
 			faulttest.Of(faulttest.Partial).AfterActing(),
 			faulttest.Of(faulttest.Reset).AfterActing(),
 			faulttest.Of(faulttest.BrokenJSON),
-			faulttest.Answer(500).With(`[]`),
+			faulttest.Respond(500).With(`[]`),
 		},
 		upstream.Limited: {faulttest.Page(429)},
-		upstream.Refused: {faulttest.Answer(401).With(` `)},
+		upstream.Refused: {faulttest.Respond(401).With(` `)},
 	}
 	for _, status := range []int{200, 302, 403, 413, 502} { // sent by a proxy
 		faults[upstream.Unavailable] = append(faults[upstream.Unavailable], faulttest.Page(status))
@@ -139,7 +139,7 @@ func TestOutcomes(t *testing.T) {
 		upstream.Limited:     {429},
 	} {
 		for _, status := range statuses {
-			faults[kind] = append(faults[kind], faulttest.Answer(status))
+			faults[kind] = append(faults[kind], faulttest.Respond(status))
 		}
 	}
 
@@ -219,7 +219,7 @@ func TestOddResults(t *testing.T) {
 		"not UTF-8":     "{\"result\":[{\"_id\":\"a\",\"_type\":\"page\",\"t\":\"\xff\"}]}",
 	} {
 		stub := start(t, sanitytest.Options{})
-		stub.Fail(faulttest.Answer(200).With(body))
+		stub.Fail(faulttest.Respond(200).With(body))
 
 		docs, err := driver(t, stub, sanity.Options{}).Fetch(t.Context(), pageQuery)
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
@@ -248,7 +248,7 @@ func TestErase(t *testing.T) {
 	}
 
 	// A document that is not indexed yet is erased as well.
-	stub.Fail(faulttest.Answer(200).With(`{"result":[]}`).On("query"))
+	stub.Fail(faulttest.Respond(200).With(`{"result":[]}`).On("query"))
 	check(t, d.Erase(t.Context(), []string{"b"}), "")
 	if docs := stub.Documents(); len(docs) != 1 {
 		t.Errorf("remaining documents: %s", docs)

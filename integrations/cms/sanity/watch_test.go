@@ -87,7 +87,7 @@ func TestStreamEnds(t *testing.T) {
 		"reconnect": (*sanitytest.Server).Reconnect,
 		"goaway":    (*sanitytest.Server).SendAway,
 		"refused": func(s *sanitytest.Server) {
-			s.Fail(faulttest.Answer(500).On(streams).Times(3))
+			s.Fail(faulttest.Respond(500).On(streams).Times(3))
 			s.CutStreams()
 		},
 	} {
@@ -108,7 +108,7 @@ func TestStreamEnds(t *testing.T) {
 func TestWatchWithoutAStream(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]faulttest.Fault{
-		"refused": faulttest.Answer(http.StatusInternalServerError),
+		"refused": faulttest.Respond(http.StatusInternalServerError),
 		"a page":  faulttest.Page(http.StatusOK),
 		"hanging": faulttest.Of(faulttest.Hang),
 	} {

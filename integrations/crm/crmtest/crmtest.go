@@ -318,7 +318,7 @@ func dealPerLead(t *testing.T, s Subject) {
 	s.has(t, "bob", map[string]string{"quote_contact_email": "bob@example.com"})
 }
 
-// erasureOfDeals checks that no deal has personal data afterwards, that a deal in its
+// erasureOfDeals checks that no deal has personal data afterward, that a deal in its
 // first stage is deleted, that others stay, and that other persons' deals are unchanged.
 func erasureOfDeals(t *testing.T, s Subject) {
 	ids := []string{FirstID, "aaaa1111-second"}

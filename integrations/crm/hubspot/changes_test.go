@@ -67,20 +67,20 @@ func TestOutcomesOfDeals(t *testing.T) {
 		want  lead.Outcome // At is the hour
 		at    int
 	}{
-		"nobody has touched it":           {nil, lead.Outcome{}, 0},
-		"edited in the first stage":       {[]step{{"amount": "9", "dealname": "Shop"}}, lead.Outcome{}, 0},
-		"moved on":                        {[]step{stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 10},
-		"moved on twice":                  {[]step{stage("qualifiedtobuy"), stage("8813")}, lead.Outcome{Value: lead.Qualified}, 11},
-		"the same stage written again":    {[]step{stage("qualifiedtobuy"), stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 10},
-		"moved back":                      {[]step{stage("qualifiedtobuy"), stage("appointmentscheduled")}, lead.Outcome{}, 0},
-		"lost":                            {[]step{stage("closedlost")}, lead.Outcome{Value: lead.Lost}, 10},
-		"lost and opened again":           {[]step{stage("closedlost"), stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 11},
-		"won at the estimate":             {[]step{stage("closedwon")}, lead.Outcome{Value: lead.Won, Amount: amount(12500), Currency: "EUR"}, 10},
-		"won at another amount":           {[]step{{"amount": "9000.5"}, stage("closedwon")}, lead.Outcome{Value: lead.Won, Amount: amount(9000.5), Currency: "EUR"}, 11},
-		"the amount corrected afterwards": {[]step{stage("closedwon"), {"amount": "100"}}, lead.Outcome{Value: lead.Won, Amount: amount(100), Currency: "EUR"}, 11},
-		"in another currency":             {[]step{stage("8814"), {"deal_currency_code": "RON"}}, lead.Outcome{Value: lead.Won, Amount: amount(12500), Currency: "RON"}, 11},
-		"won without an amount":           {[]step{{"amount": ""}, stage("closedwon")}, lead.Outcome{Value: lead.Won}, 11},
-		"won without a currency":          {[]step{{"deal_currency_code": ""}, stage("closedwon")}, lead.Outcome{Value: lead.Won}, 11},
+		"nobody has touched it":          {nil, lead.Outcome{}, 0},
+		"edited in the first stage":      {[]step{{"amount": "9", "dealname": "Shop"}}, lead.Outcome{}, 0},
+		"moved on":                       {[]step{stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 10},
+		"moved on twice":                 {[]step{stage("qualifiedtobuy"), stage("8813")}, lead.Outcome{Value: lead.Qualified}, 11},
+		"the same stage written again":   {[]step{stage("qualifiedtobuy"), stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 10},
+		"moved back":                     {[]step{stage("qualifiedtobuy"), stage("appointmentscheduled")}, lead.Outcome{}, 0},
+		"lost":                           {[]step{stage("closedlost")}, lead.Outcome{Value: lead.Lost}, 10},
+		"lost and opened again":          {[]step{stage("closedlost"), stage("qualifiedtobuy")}, lead.Outcome{Value: lead.Qualified}, 11},
+		"won at the estimate":            {[]step{stage("closedwon")}, lead.Outcome{Value: lead.Won, Amount: amount(12500), Currency: "EUR"}, 10},
+		"won at another amount":          {[]step{{"amount": "9000.5"}, stage("closedwon")}, lead.Outcome{Value: lead.Won, Amount: amount(9000.5), Currency: "EUR"}, 11},
+		"the amount corrected afterward": {[]step{stage("closedwon"), {"amount": "100"}}, lead.Outcome{Value: lead.Won, Amount: amount(100), Currency: "EUR"}, 11},
+		"in another currency":            {[]step{stage("8814"), {"deal_currency_code": "RON"}}, lead.Outcome{Value: lead.Won, Amount: amount(12500), Currency: "RON"}, 11},
+		"won without an amount":          {[]step{{"amount": ""}, stage("closedwon")}, lead.Outcome{Value: lead.Won}, 11},
+		"won without a currency":         {[]step{{"deal_currency_code": ""}, stage("closedwon")}, lead.Outcome{Value: lead.Won}, 11},
 	} {
 		a := prepared(t, ht.Options{}, withDeals)
 		a.stub.AddDeal(map[string]string{"dealname": "not from a quote", "dealstage": "closedwon"}, nine)

@@ -198,7 +198,7 @@ func TestUnpreparedDeals(t *testing.T) {
 
 	// Other properties may be missing.
 	a = preparedAccount(t, ht.Options{Lacks: []string{"crm.schemas"}}, withDeals)
-	a.stub.Fail(faulttest.Answer(400).On("POST /deals").With(
+	a.stub.Fail(faulttest.Respond(400).On("POST /deals").With(
 		`{"message":"not valid: [{\"error\":\"INVALID_OPTION\",\"name\":\"quote_complexity\"}]"}`))
 	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestDeletedDeals(t *testing.T) {
 
 	// The contact or the deal disappears before they are associated.
 	a = prepared(t, ht.Options{}, withDeals)
-	a.stub.Fail(faulttest.Answer(404).On("PUT /associations"))
+	a.stub.Fail(faulttest.Respond(404).On("PUT /associations"))
 	expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
 }
 
@@ -324,7 +324,7 @@ func TestErasureOfDealsFails(t *testing.T) {
 		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 			t.Fatal(err)
 		}
-		a.stub.Fail(faulttest.Answer(503).On(on))
+		a.stub.Fail(faulttest.Respond(503).On(on))
 		_, err := a.EraseDeals(t.Context(), []string{crmtest.FirstID}, []string{ana})
 		expectKind(t, err, upstream.Unavailable)
 		deal := a.stub.Deals()[0]

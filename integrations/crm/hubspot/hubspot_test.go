@@ -127,7 +127,7 @@ func TestRequiredProperties(t *testing.T) {
 	}
 
 	// A condition may name a property that was sent: it is not at fault.
-	a.stub.Fail(faulttest.Answer(400).On("POST /contacts").With(`{"category":"VALIDATION_ERROR","errors":[{` +
+	a.stub.Fail(faulttest.Respond(400).On("POST /contacts").With(`{"category":"VALIDATION_ERROR","errors":[{` +
 		`"code":"MISSING_CONDITIONAL_REQUIRED_PROPERTY","context":{"propertyName":["region"],"controller":["quote_min"]}}]}`))
 	e = expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Rejected)
 	if !strings.Contains(e.Detail, "requires the property region: ") || len(a.omitted) != 0 {
@@ -169,13 +169,13 @@ func outcomes() []outcome {
 	all := []outcome{
 		{faulttest.Of(faulttest.Reset), upstream.Unavailable, 0, 0},
 		{ht.Garbage(), upstream.Unavailable, 0, 0},
-		{faulttest.Answer(200).With(`{}`), upstream.Unavailable, 0, 0},
-		{faulttest.Answer(500).With("<html>ana.pop@example.com</html>"), upstream.Unavailable, 0, 0},
+		{faulttest.Respond(200).With(`{}`), upstream.Unavailable, 0, 0},
+		{faulttest.Respond(500).With("<html>ana.pop@example.com</html>"), upstream.Unavailable, 0, 0},
 		{ht.Limited("DAILY", ""), upstream.Limited, 0, 15 * time.Minute},
 		{ht.Limited("DAILY", "7200"), upstream.Limited, 2 * time.Hour, 0},
 		{ht.Limited("TEN_SECONDLY_ROLLING", ""), upstream.Limited, 0, 10 * time.Second},
 		{ht.Limited("SECONDLY", ""), upstream.Limited, 0, time.Second},
-		{faulttest.Answer(429).With("slow down"), upstream.Limited, 0, 10 * time.Second},
+		{faulttest.Respond(429).With("slow down"), upstream.Limited, 0, 10 * time.Second},
 	}
 	for kind, statuses := range map[upstream.Kind][]int{
 		upstream.Unavailable: {302, 409, 423, 477, 503},
@@ -183,7 +183,7 @@ func outcomes() []outcome {
 		upstream.Refused:     {401, 402, 403, 405},
 	} {
 		for _, status := range statuses {
-			all = append(all, outcome{faulttest.Answer(status), kind, 0, 0})
+			all = append(all, outcome{faulttest.Respond(status), kind, 0, 0})
 		}
 	}
 	return all
@@ -248,17 +248,17 @@ func TestLookupAndErasureFail(t *testing.T) {
 		t.Errorf("after a short limit: %q, %v", missing, err)
 	}
 	for _, fault := range []faulttest.Fault{
-		faulttest.Answer(503),
-		faulttest.Answer(http.StatusMultiStatus).With(`{"results":[],"errors":[{"category":"INTERNAL_ERROR"}]}`),
-		faulttest.Answer(http.StatusMultiStatus).With(`{"status":"PENDING"}`),
+		faulttest.Respond(503),
+		faulttest.Respond(http.StatusMultiStatus).With(`{"results":[],"errors":[{"category":"INTERNAL_ERROR"}]}`),
+		faulttest.Respond(http.StatusMultiStatus).With(`{"status":"PENDING"}`),
 	} {
 		a.stub.Fail(fault.On("POST /batch/read"))
 		_, err := a.Missing(t.Context(), []string{ana})
 		expectKind(t, err, upstream.Unavailable)
 	}
 	for fault, want := range map[faulttest.Fault]upstream.Kind{
-		ht.Garbage():          upstream.Unavailable,
-		faulttest.Answer(404): upstream.Refused, // the endpoint does not exist
+		ht.Garbage():           upstream.Unavailable,
+		faulttest.Respond(404): upstream.Refused, // the endpoint does not exist
 	} {
 		a.stub.Fail(fault.On("POST /gdpr-delete"))
 		expectKind(t, a.Erase(t.Context(), ana), want)
@@ -286,17 +286,17 @@ func TestNotFound(t *testing.T) {
 	}{
 		"creating: the API's address is wrong": {
 			false,
-			faulttest.Answer(404).On("POST /contacts"),
+			faulttest.Respond(404).On("POST /contacts"),
 			upstream.Refused,
 		},
 		"updating: the contact was deleted": {
 			true,
-			faulttest.Answer(404).On("PATCH /contacts"),
+			faulttest.Respond(404).On("PATCH /contacts"),
 			upstream.Unavailable,
 		},
 		"a conflict names a deleted contact": {
 			false,
-			faulttest.Answer(409).With(`{"message":"Contact already exists. Existing ID: 4711"}`).
+			faulttest.Respond(409).With(`{"message":"Contact already exists. Existing ID: 4711"}`).
 				On("POST /contacts"),
 			upstream.Unavailable,
 		},
@@ -323,7 +323,7 @@ func TestInvisibleContact(t *testing.T) {
 		t.Errorf("missing: %q, %v", missing, err)
 	}
 
-	a.stub.Fail(faulttest.Answer(404).On("GET /contacts/"))
+	a.stub.Fail(faulttest.Respond(404).On("GET /contacts/"))
 	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestUnknownProperties(t *testing.T) {
 
 	// A lead waits while the properties cannot be created.
 	a = open(t, ht.Options{})
-	a.stub.Fail(faulttest.Answer(500).On("POST /properties"))
+	a.stub.Fail(faulttest.Respond(500).On("POST /properties"))
 	expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
 }
 
@@ -398,7 +398,7 @@ func TestRefusedProperties(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := prepared(t, ht.Options{})
-			refused := faulttest.Answer(400).With(tc.body).On("POST /crm/objects/")
+			refused := faulttest.Respond(400).With(tc.body).On("POST /crm/objects/")
 
 			if tc.waits {
 				a.stub.Fail(refused.Times(2))
@@ -420,11 +420,11 @@ func TestRefusedProperties(t *testing.T) {
 	}
 
 	for _, body := range []string{
-		`{"errors":[{"code":"REQUIRED_FIELD","in":"favourite_colour"}],"category":"VALIDATION_ERROR"}`,
+		`{"errors":[{"code":"REQUIRED_FIELD","in":"favorite_color"}],"category":"VALIDATION_ERROR"}`,
 		`{"message":"not valid: [{\"error\":\"INVALID_EMAIL\",\"name\":\"email\"}]"}`,
 	} {
 		a := prepared(t, ht.Options{})
-		a.stub.Fail(faulttest.Answer(400).With(body).On("POST /crm/objects/"))
+		a.stub.Fail(faulttest.Respond(400).With(body).On("POST /crm/objects/"))
 		expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Rejected)
 	}
 }

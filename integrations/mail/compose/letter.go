@@ -62,7 +62,7 @@ func (l *letter) estimate(d *pdf.Document) {
 	l.Guidance = l.Words.Guidance(&d.Lead)
 }
 
-// fact is a labelled value, optionally with a link.
+// fact is a labeled value, optionally with a link.
 type fact struct{ Label, Value, Link string }
 
 // facts returns the facts that have a value.

@@ -30,8 +30,8 @@ func (c hurried) SetDeadline(t time.Time) error {
 // scripted is a mail server that answers the commands in replies as they say, and every
 // other one with success. An empty reply closes the connection.
 type scripted struct {
-	replies map[string]string // "." is the answer to the end of the data
-	after   time.Duration     // delay of the answer to the end of the data
+	replies map[string]string // "." is the response to the end of the data
+	after   time.Duration     // delay of the response to the end of the data
 	reset   bool              // the connection is reset instead of closed
 	dots    atomic.Int32      // mails whose end the server has seen
 }
@@ -112,7 +112,7 @@ func TestFateOfAMail(t *testing.T) {
 		"scans for 25 s":         {&scripted{after: 25 * second}, accepted, false, 1},
 		"scans for 90 s":         {&scripted{after: 90 * second}, accepted, false, 1},
 		"scans for 150 s":        {&scripted{after: 150 * second}, later, true, 1},
-		"greylisted":             {&scripted{replies: map[string]string{".": "451 4.7.1 try again"}}, later, false, 1},
+		"graylisted":             {&scripted{replies: map[string]string{".": "451 4.7.1 try again"}}, later, false, 1},
 		"shuts down":             {&scripted{replies: map[string]string{".": "421 4.3.2 shutting down"}}, later, false, 1},
 		"disk full":              {&scripted{replies: map[string]string{".": "452 4.3.1 no space"}}, later, false, 1},
 		"spam":                   {&scripted{replies: map[string]string{".": "554 5.7.1 spam"}}, never, false, 1},

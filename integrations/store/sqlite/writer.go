@@ -98,13 +98,13 @@ func (d *database) run() {
 			batch := d.batch(r)
 			err := d.commit(batch)
 			if err == nil || len(batch) == 1 || errors.Is(err, store.ErrUnavailable) {
-				answer(batch, err)
+				reply(batch, err)
 				continue
 			}
 
 			for i := range batch {
 				alone := batch[i : i+1]
-				answer(alone, d.commit(alone))
+				reply(alone, d.commit(alone))
 			}
 
 		case <-d.closing:
@@ -115,8 +115,8 @@ func (d *database) run() {
 	}
 }
 
-// answer sends the result of a batch to its callers.
-func answer(batch []*request, err error) {
+// reply sends the result of a batch to its callers.
+func reply(batch []*request, err error) {
 	for _, r := range batch {
 		r.done <- cmp.Or(err, r.refused)
 	}

@@ -71,8 +71,8 @@ func TestGroupCommit(t *testing.T) {
 	endFirst()
 
 	canceled, cancel := context.WithCancel(t.Context())
-	answer := make(chan error)
-	go func() { answer <- submit(canceled, 1) }()
+	result := make(chan error)
+	go func() { result <- submit(canceled, 1) }()
 	waitFor(t, db, 1)
 	cancel()
 
@@ -87,7 +87,7 @@ func TestGroupCommit(t *testing.T) {
 	waitFor(t, db, n+1)
 
 	release()
-	if err := <-answer; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+	if err := <-result; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 		t.Errorf("the request that waits gets %v", err)
 	}
 	wg.Wait()

@@ -105,7 +105,7 @@ func search(t *testing.T, s Subject) {
 		"+44 20 7946 0019": nil,
 		"00 0111":          {3},
 		"000333":           {22},
-		"1800":             nil, // not backwards
+		"1800":             nil, // not backward
 	} {
 		check(words, want...)
 	}

@@ -84,21 +84,21 @@ func requestEnded(t *testing.T, s Subject) {
 	wantCount(t, db, 0)
 
 	const n = 300
-	var answers [n]error
+	var errs [n]error
 	concurrently(n, func(i int) {
 		if i == n*2/3 {
 			err = db.Close()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
 		defer cancel()
-		answers[i] = db.Track(ctx, Visit(fmt.Sprint("s", i), When()))
+		errs[i] = db.Track(ctx, Visit(fmt.Sprint("s", i), When()))
 	})
-	if err != nil || !errors.Is(answers[n*2/3], store.ErrUnavailable) {
-		t.Errorf("closing returned %v, and tracking afterwards %v, want ErrUnavailable", err, answers[n*2/3])
+	if err != nil || !errors.Is(errs[n*2/3], store.ErrUnavailable) {
+		t.Errorf("closing returned %v, and tracking afterward %v, want ErrUnavailable", err, errs[n*2/3])
 	}
 
 	db = s.MustOpen(t, nil)
-	for i, err := range answers {
+	for i, err := range errs {
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("tracking returned %v, want ErrUnavailable", err)
 		}

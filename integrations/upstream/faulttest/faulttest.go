@@ -25,7 +25,7 @@ const (
 	Oversized  Mode = "oversized" // 200 with 40 MiB
 	Partial    Mode = "partial"   // 200 in the right shape, but without values
 
-	answer Mode = "answer"
+	respond Mode = "respond"
 )
 
 // Fault is an injected failure of requests. Its methods return a modified copy.
@@ -42,12 +42,12 @@ type Fault struct {
 // Of returns a fault of a mode.
 func Of(mode Mode) Fault { return Fault{Mode: mode} }
 
-// Answer returns a fault that responds with a status and the stub's own body.
-func Answer(status int) Fault { return Fault{Mode: answer, status: status} }
+// Respond returns a fault that responds with a status and the stub's own body.
+func Respond(status int) Fault { return Fault{Mode: respond, status: status} }
 
 // Page returns a fault that responds with a status and the HTML page of a proxy.
 func Page(status int) Fault {
-	return Answer(status).With("<!doctype html><p>The gateway has something to say.")
+	return Respond(status).With("<!doctype html><p>The gateway has something to say.")
 }
 
 // With sets the body of the response.
@@ -158,7 +158,7 @@ func (in *Injector) Next(r *http.Request) (Fault, bool) {
 }
 
 // Spoil responds as the fault requires. The parameter right is the body of the correct
-// response, and own is the stub's body for responses of Answer and Partial.
+// response, and own is the stub's body for responses of Respond and Partial.
 func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) {
 	if f.wait != "" {
 		w.Header().Set("Retry-After", f.wait)
@@ -172,7 +172,7 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 	}
 
 	switch f.Mode {
-	case answer, Partial:
+	case respond, Partial:
 		if f.body != "" {
 			own = []byte(f.body)
 		}

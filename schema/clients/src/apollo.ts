@@ -29,10 +29,10 @@ export function apolloSite(options: ClientOptions): SiteClient {
   });
 
   async function query<Data, Variables extends OperationVariables>(query: TypedDocumentNode<Data, Variables>, variables: Variables) {
-    return answer(client.query<Data>({ query, variables }));
+    return response(client.query<Data>({ query, variables }));
   }
   async function mutate<Data, Variables extends OperationVariables>(mutation: TypedDocumentNode<Data, Variables>, variables: Variables) {
-    return answer(client.mutate<Data>({ mutation, variables }));
+    return response(client.mutate<Data>({ mutation, variables }));
   }
   return {
     settings: async (id) => (await query(PhonesDocument, { ...(id && { id }) })).SiteSettings,
@@ -44,7 +44,7 @@ export function apolloSite(options: ClientOptions): SiteClient {
 }
 
 /** Waits for a response with data. Apollo rejects if there are errors. */
-async function answer<Data>(sent: Promise<{ data?: Data | undefined }>): Promise<Data> {
+async function response<Data>(sent: Promise<{ data?: Data | undefined }>): Promise<Data> {
   try {
     const { data } = await sent;
     if (data === undefined) throw new Error("the response has no data");

@@ -15,16 +15,16 @@ export function graphqlRequestSite(options: ClientOptions): SiteClient {
   const reader = options.get ? new GraphQLClient(options.url, { ...settings, method: "GET" }) : writer;
 
   return {
-    settings: async (id) => (await answer(reader.request(PhonesDocument, { ...(id && { id }) }))).SiteSettings,
-    track: async (input) => (await answer(writer.request(TrackQuoteDocument, { input }))).trackQuote,
-    submit: async (input) => (await answer(writer.request(SubmitQuoteDocument, { input }))).submitQuote,
-    clearCache: async (pattern) => (await answer(writer.request(ClearCacheDocument, { pattern }))).clearCache.cleared,
-    ask: (document) => answer(reader.request<unknown>(document)),
+    settings: async (id) => (await response(reader.request(PhonesDocument, { ...(id && { id }) }))).SiteSettings,
+    track: async (input) => (await response(writer.request(TrackQuoteDocument, { input }))).trackQuote,
+    submit: async (input) => (await response(writer.request(SubmitQuoteDocument, { input }))).submitQuote,
+    clearCache: async (pattern) => (await response(writer.request(ClearCacheDocument, { pattern }))).clearCache.cleared,
+    ask: (document) => response(reader.request<unknown>(document)),
   };
 }
 
 /** Waits for a response. graphql-request rejects if there are errors. */
-async function answer<Data>(sent: Promise<Data>): Promise<Data> {
+async function response<Data>(sent: Promise<Data>): Promise<Data> {
   try {
     return await sent;
   } catch (error) {

@@ -18,10 +18,10 @@ export function urqlSite(options: ClientOptions): SiteClient {
   });
 
   async function query<Data, Variables extends AnyVariables>(document: TypedDocumentNode<Data, Variables> | string, variables: Variables) {
-    return answer(await client.query(document, variables).toPromise());
+    return response(await client.query(document, variables).toPromise());
   }
   async function mutate<Data, Variables extends AnyVariables>(document: TypedDocumentNode<Data, Variables>, variables: Variables) {
-    return answer(await client.mutation(document, variables).toPromise());
+    return response(await client.mutation(document, variables).toPromise());
   }
   return {
     settings: async (id) => (await query(PhonesDocument, { ...(id && { id }) })).SiteSettings,
@@ -33,7 +33,7 @@ export function urqlSite(options: ClientOptions): SiteClient {
 }
 
 /** Returns the data of a result. urql never rejects: errors are part of the result. */
-function answer<Data>({ data, error }: OperationResult<Data>): Data {
+function response<Data>({ data, error }: OperationResult<Data>): Data {
   if (error) throw error.graphQLErrors.length ? SiteError.of(error.graphQLErrors, error) : SiteError.unreachable(error);
   if (data === undefined) throw SiteError.unreachable(new Error("the response has no data"));
   return data;

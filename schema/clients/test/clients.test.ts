@@ -99,8 +99,8 @@ for (const [name, newSite] of Object.entries(libraries)) {
 
     test("a visitor's choices are tracked, however incomplete", async () => {
       const sessionId = randomUUID();
-      const answer = await site().track({ sessionId, selections: { projectType: "web-app" }, formData: { email: "ana@" } });
-      assert.deepEqual(plain(answer), { success: true, sessionId });
+      const response = await site().track({ sessionId, selections: { projectType: "web-app" }, formData: { email: "ana@" } });
+      assert.deepEqual(plain(response), { success: true, sessionId });
     });
 
     test("a session without an identifier is rejected", async () => {

@@ -24,9 +24,9 @@ test("an assistant prices a project and requests a quote", async () => {
 
   // The client checks each result against the tool's output schema.
   const call = async (name: string, given: Record<string, unknown>) => {
-    const answer = await client.callTool({ name, arguments: given });
-    assert.ok(!answer.isError, JSON.stringify(answer.content));
-    return answer.structuredContent as Record<string, any>;
+    const response = await client.callTool({ name, arguments: given });
+    assert.ok(!response.isError, JSON.stringify(response.content));
+    return response.structuredContent as Record<string, any>;
   };
   const settings = await call("site_settings", {});
   assert.equal(settings.result.contactEmail, "hello@lumen-studio.example");
@@ -47,9 +47,9 @@ test("an assistant prices a project and requests a quote", async () => {
 });
 
 test("a rejected call reports the invalid fields", async () => {
-  const answer = await client.callTool({ name: "submit_quote", arguments: { sessionId: randomUUID(), contact: { email: "x" } } });
-  assert.equal(answer.isError, true);
-  const [content] = answer.content as { text: string }[];
+  const response = await client.callTool({ name: "submit_quote", arguments: { sessionId: randomUUID(), contact: { email: "x" } } });
+  assert.equal(response.isError, true);
+  const [content] = response.content as { text: string }[];
   const problem = JSON.parse(content!.text);
   assert.equal(problem.code, "BAD_USER_INPUT");
   assert.ok(problem.errors.some((error: { field: string }) => error.field === "contact.lastName"));

@@ -16,18 +16,18 @@ export function recordingFetch(): { fetch: typeof fetch; transcript: Exchange[] 
   const recording: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
     const requestBody = await request.clone().text();
-    const answer = await fetch(request);
+    const response = await fetch(request);
     transcript.push({
       method: request.method,
       url: new URL(request.url),
       requestHeaders: request.headers,
       requestBody,
-      status: answer.status,
-      contentType: answer.headers.get("content-type") ?? "",
-      headers: answer.headers,
-      body: await answer.clone().text(),
+      status: response.status,
+      contentType: response.headers.get("content-type") ?? "",
+      headers: response.headers,
+      body: await response.clone().text(),
     });
-    return answer;
+    return response;
   };
   return { fetch: recording, transcript };
 }

@@ -37,9 +37,9 @@ func (b *Browser) Send(method, path, body string, headers ...string) (*http.Resp
 	b.T.Helper()
 	resp := b.open(method, path, body, headers...)
 	defer func() { _ = resp.Body.Close() }()
-	answer := map[string]any{}
-	_ = json.NewDecoder(resp.Body).Decode(&answer) // HTML pages are not JSON
-	return resp, answer
+	response := map[string]any{}
+	_ = json.NewDecoder(resp.Body).Decode(&response) // HTML pages are not JSON
+	return resp, response
 }
 
 // query sends a GraphQL document, and decodes the response.

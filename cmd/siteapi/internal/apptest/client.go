@@ -64,11 +64,11 @@ func (c *Client) Do(method, path, body string, headers ...string) Response {
 	}
 	defer func() { _ = resp.Body.Close() }()
 
-	var answer io.Reader = resp.Body
+	var response io.Reader = resp.Body
 	if resp.Header.Get("Content-Type") == "text/event-stream" {
-		answer = io.LimitReader(answer, 1) // a stream ends when its client disconnects
+		response = io.LimitReader(response, 1) // a stream ends when its client disconnects
 	}
-	data, err := io.ReadAll(answer)
+	data, err := io.ReadAll(response)
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (c *Client) Query(document string, variables map[string]any, headers ...str
 }
 
 // Post sends JSON, and returns the status and the JSON of the response.
-func (c *Client) Post(path string, body any) (status int, answer object) {
+func (c *Client) Post(path string, body any) (status int, response object) {
 	c.T.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -94,8 +94,8 @@ func (c *Client) Post(path string, body any) (status int, answer object) {
 	}
 
 	got := c.Do(http.MethodPost, path, string(data))
-	c.read(got, &answer)
-	return got.Status, answer
+	c.read(got, &response)
+	return got.Status, response
 }
 
 // read decodes the JSON of a response.
@@ -110,10 +110,10 @@ func (c *Client) read(r Response, to any) {
 // returns its id.
 func (c *Client) Submit(session string) string {
 	c.T.Helper()
-	status, answer := c.Post("/api/quote/submit", NewLead(session))
-	id, _ := answer["submissionId"].(string)
+	status, response := c.Post("/api/quote/submit", NewLead(session))
+	id, _ := response["submissionId"].(string)
 	if status != http.StatusOK || id == "" {
-		c.T.Fatalf("submitting %s: %d %v", session, status, answer)
+		c.T.Fatalf("submitting %s: %d %v", session, status, response)
 	}
 	return id
 }
@@ -198,18 +198,18 @@ func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...
 // GraphQLOutcome reads a GraphQL response with one root field.
 func (c *Client) GraphQLOutcome(r Response) Outcome {
 	c.T.Helper()
-	var answer struct {
+	var response struct {
 		Data   map[string]any
 		Errors []struct{ Extensions failure }
 	}
-	c.read(r, &answer)
+	c.read(r, &response)
 
 	o := Outcome{Header: r.Header, Raw: string(r.Body)}
-	for _, value := range answer.Data {
+	for _, value := range response.Data {
 		o.Data, _ = value.(object)
 	}
-	if len(answer.Errors) > 0 {
-		o.fail(answer.Errors[0].Extensions)
+	if len(response.Errors) > 0 {
+		o.fail(response.Errors[0].Extensions)
 	}
 	return o
 }

@@ -20,7 +20,7 @@ func (f *Vendors) Publish(title string) {
 
 // FailCMS makes the CMS fail until Recover is called.
 func (f *Vendors) FailCMS() {
-	f.CMS.Fail(faulttest.Answer(http.StatusInternalServerError).Times(-1))
+	f.CMS.Fail(faulttest.Respond(http.StatusInternalServerError).Times(-1))
 }
 
 // Shows waits until the service returns a title.

@@ -82,42 +82,42 @@ func (a graphQLResponse[Data]) code() string {
 // Asks runs an operation on ADMIN_ADDR, and returns its data and the code of its error.
 func (b *Browser) Asks(operation string) (OperatorData, string) {
 	b.T.Helper()
-	var answer graphQLResponse[OperatorData]
-	resp := b.query("/graphql", operation, &answer, "Authorization: Bearer secret-of-operators")
+	var response graphQLResponse[OperatorData]
+	resp := b.query("/graphql", operation, &response, "Authorization: Bearer secret-of-operators")
 	if resp.Header.Get("Cache-Control") != "no-store" {
 		b.T.Errorf("%s may be cached: %q", operation, resp.Header.Get("Cache-Control"))
 	}
-	return answer.Data, answer.code()
+	return response.Data, response.code()
 }
 
 // Runs runs a document, and returns the code of its error and the field with the alias
 // "value" below the one with the alias "row".
 func (b *Browser) Runs(path, document string, headers ...string) (code string, value any) {
 	b.T.Helper()
-	var answer graphQLResponse[struct{ Row struct{ Value any } }]
-	b.query(path, document, &answer, headers...)
+	var response graphQLResponse[struct{ Row struct{ Value any } }]
+	b.query(path, document, &response, headers...)
 
-	value = answer.Data.Row.Value
+	value = response.Data.Row.Value
 	below, _ := value.(object)
 	if deep, ok := below["value"]; ok {
 		value = deep
 	}
-	return answer.code(), value
+	return response.code(), value
 }
 
 // OperateAs runs an operation as an operator of a role, and returns its data and the code
 // of its error.
 func (s *Service) OperateAs(role schema.Role, operation string) (OperatorData, string) {
 	s.T.Helper()
-	var answer graphQLResponse[OperatorData]
-	if err := json.Unmarshal(s.Answer(role, operation), &answer); err != nil {
+	var response graphQLResponse[OperatorData]
+	if err := json.Unmarshal(s.Response(role, operation), &response); err != nil {
 		s.T.Fatalf("%s: %v", operation, err)
 	}
-	return answer.Data, answer.code()
+	return response.Data, response.code()
 }
 
-// Answer runs an operation as an operator of a role.
-func (s *Service) Answer(role schema.Role, operation string) []byte {
+// Response runs an operation as an operator of a role.
+func (s *Service) Response(role schema.Role, operation string) []byte {
 	body, _ := json.Marshal(object{"query": operation})
 	r := httptest.NewRequestWithContext(s.T.Context(), "POST", "/admin/graphql", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")

@@ -150,16 +150,16 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	payload, _ := json.Marshal(claims)
 	keyID := p.metadata.PublicKeys[0].KeyID
 
-	answer := object{
+	response := object{
 		"access_token": "a",
 		"token_type":   "Bearer",
 		"expires_in":   60,
 		"id_token":     oidctest.SignIDToken(p.key, keyID, oidc.RS256, string(payload)),
 	}
 	if !p.NoRefresh {
-		answer["refresh_token"] = "refresh-secret"
+		response["refresh_token"] = "refresh-secret"
 	}
-	_ = json.NewEncoder(w).Encode(answer)
+	_ = json.NewEncoder(w).Encode(response)
 }
 
 // Environ returns the settings of a service with its inbox at an address.

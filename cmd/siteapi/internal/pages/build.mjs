@@ -1,5 +1,5 @@
 // Builds every page, a folder with an index.html, into dist/<page>, which the binary embeds: gzipped files named by
-// their contents, the licences of the bundled packages, and index.html, which loads them. The same sources and lock file
+// their contents, the licenses of the bundled packages, and index.html, which loads them. The same sources and lock file
 // yield the same bytes on every machine, so the result is committed.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -49,7 +49,7 @@ const options = {
   splitting: true,
   jsx: "automatic",
   jsxImportSource: "preact",
-  legalComments: "none", // the licences are collected in one file instead
+  legalComments: "none", // the licenses are collected in one file instead
   define: { "process.env.NODE_ENV": '"production"' },
   loader: { ".ttf": "file", ".svg": "file" },
   logLevel: "warning",
@@ -90,13 +90,13 @@ async function bundle(name) {
   return [await esbuild.build({ ...options, entryPoints: { [name]: `${name}/${entry}` } })];
 }
 
-/** Writes a page to dist, and replaces SCRIPT, STYLE, ICON and LICENCES in its HTML by the names of the files. */
+/** Writes a page to dist, and replaces SCRIPT, STYLE, ICON and LICENSES in its HTML by the names of the files. */
 async function write(name, html, results) {
   const dist = join(folder, "dist", name);
   await rm(dist, { recursive: true, force: true });
   await mkdir(dist, { recursive: true });
 
-  const names = { SCRIPT: "", STYLE: "", ICON: "", LICENCES: "" };
+  const names = { SCRIPT: "", STYLE: "", ICON: "", LICENSES: "" };
   let plain = 0;
   let packed = 0;
   async function keep(file, contents) {
@@ -122,14 +122,14 @@ async function write(name, html, results) {
     await keep(names[placeholder], contents);
   };
   await collect("ICON", "icon", ".svg", await readFile(join(folder, "icon.svg")));
-  await collect("LICENCES", "licences", ".txt", Buffer.from(await licences(results)));
+  await collect("LICENSES", "licenses", ".txt", Buffer.from(await licenses(results)));
 
-  await writeFile(join(dist, "index.html"), html.replace(/SCRIPT|STYLE|ICON|LICENCES/g, (word) => names[word]));
+  await writeFile(join(dist, "index.html"), html.replace(/SCRIPT|STYLE|ICON|LICENSES/g, (word) => names[word]));
   console.log(`${name}: ${(plain / 1e6).toFixed(2)} MB, ${(packed / 1e6).toFixed(2)} MB gzipped`);
 }
 
-/** Returns the licence of every bundled package. */
-async function licences(results) {
+/** Returns the license of every bundled package. */
+async function licenses(results) {
   const packages = new Set();
   for (const input of results.flatMap((result) => Object.keys(result.metafile.inputs))) {
     const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);

@@ -52,7 +52,7 @@ func isPublished(id string) bool {
 }
 
 // query answers the query API.
-func (s *Server) query(seen Request) answer {
+func (s *Server) query(seen Request) response {
 	var sent struct {
 		Query  string
 		Params params
@@ -83,7 +83,7 @@ func (s *Server) query(seen Request) answer {
 		}
 	}
 
-	return answer{http.StatusOK, encode(map[string]any{"ms": 1, "result": found})}
+	return response{http.StatusOK, encode(map[string]any{"ms": 1, "result": found})}
 }
 
 // visible returns the documents visible to a reader after an event, ordered by id. A
@@ -143,7 +143,7 @@ func layers(docs []document, perspectives []string) []document {
 }
 
 // mutate runs a transaction atomically.
-func (s *Server) mutate(seen Request) answer {
+func (s *Server) mutate(seen Request) response {
 	if seen.Auth != "write" {
 		return failed(http.StatusForbidden, `Insufficient permissions; permission "create" required`)
 	}
@@ -194,13 +194,13 @@ func (s *Server) mutate(seen Request) answer {
 		results = append(results, result)
 	}
 	s.commit(next)
-	return answer{http.StatusOK, encode(map[string]any{"transactionId": "stub", "results": results})}
+	return response{http.StatusOK, encode(map[string]any{"transactionId": "stub", "results": results})}
 }
 
 // mutationFailed returns an error of the mutate API.
-func mutationFailed(err error) answer {
+func mutationFailed(err error) response {
 	cause := map[string]any{"type": "validationError", "description": err.Error()}
-	return answer{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{
+	return response{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{
 		"type":        "mutationError",
 		"description": "The mutation(s) failed: " + err.Error(),
 		"items":       []any{map[string]any{"error": cause, "index": 0}},

@@ -161,15 +161,15 @@ func readDocument(raw json.RawMessage) (document, error) {
 	return d, nil
 }
 
-// answer is a response of the stub.
-type answer struct {
+// response is what the stub sends back.
+type response struct {
 	status int
 	body   []byte
 }
 
 // failed returns an error in the flat format of the proxies in front of the data APIs.
-func failed(status int, message string) answer {
-	return answer{status, encode(map[string]any{"error": http.StatusText(status), "message": message})}
+func failed(status int, message string) response {
+	return response{status, encode(map[string]any{"error": http.StatusText(status), "message": message})}
 }
 
 // encode encodes a value that consists of maps and strings only.
@@ -196,7 +196,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 
 	fault, spoiled := s.Next(r)
-	right := answer{body: []byte(`{"ms":1,"result":[{"_id":`)}
+	right := response{body: []byte(`{"ms":1,"result":[{"_id":`)}
 	if !spoiled || fault.Acted {
 		right = s.handle(seen, path)
 	}
@@ -230,7 +230,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // handle returns Sanity's response to a request.
-func (s *Server) handle(seen Request, path []string) answer {
+func (s *Server) handle(seen Request, path []string) response {
 	switch {
 	case path == nil:
 		return failed(http.StatusNotFound, "Not Found")
@@ -244,7 +244,7 @@ func (s *Server) handle(seen Request, path []string) answer {
 	case seen.Auth == "none" && seen.Params.Get("includeDrafts") == "true":
 		return failed(http.StatusUnauthorized, "drafts need a token")
 	case seen.API == "live/events":
-		return answer{status: http.StatusOK}
+		return response{status: http.StatusOK}
 	}
 
 	return s.query(seen)

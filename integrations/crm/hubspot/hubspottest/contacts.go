@@ -59,7 +59,7 @@ func (s *Server) Contacts() []Contact {
 }
 
 // deletePermanently deletes a contact and its associations.
-func (s *Server) deletePermanently(c call) answer {
+func (s *Server) deletePermanently(c call) response {
 	var in struct{ ObjectID string }
 	if c.kind != "contacts" || json.Unmarshal(c.body, &in) != nil || s.records["contacts"][in.ObjectID] == nil {
 		return notFound()
@@ -68,5 +68,5 @@ func (s *Server) deletePermanently(c call) answer {
 	for _, deal := range s.records["deals"] {
 		delete(deal.contacts, in.ObjectID)
 	}
-	return answer{http.StatusNoContent, nil}
+	return response{http.StatusNoContent, nil}
 }

@@ -116,7 +116,7 @@ func (s *Server) discard(deal *record) {
 }
 
 // associate changes the associations of a deal with a contact.
-func (s *Server) associate(c call, deal *record, rest string) answer {
+func (s *Server) associate(c call, deal *record, rest string) response {
 	parts := strings.Split(rest, "/")
 	contact := parts[len(parts)-1]
 	switch {
@@ -124,10 +124,10 @@ func (s *Server) associate(c call, deal *record, rest string) answer {
 		return notFound()
 	case c.Method == http.MethodPut && strings.HasPrefix(rest, "associations/default/contacts/"):
 		deal.contacts[contact] = true
-		return answer{http.StatusOK, map[string]any{"status": "COMPLETE", "results": []any{}}}
+		return response{http.StatusOK, map[string]any{"status": "COMPLETE", "results": []any{}}}
 	case c.Method == http.MethodDelete && strings.HasPrefix(rest, "associations/contacts/"):
 		delete(deal.contacts, contact)
-		return answer{http.StatusNoContent, nil}
+		return response{http.StatusNoContent, nil}
 	}
 	return wrong(http.StatusMethodNotAllowed, "", "method not allowed")
 }

@@ -32,7 +32,7 @@ func (s *Server) Define(kind, name string) {
 }
 
 // propertiesAPI lists and creates groups and properties.
-func (s *Server) propertiesAPI(c call) answer {
+func (s *Server) propertiesAPI(c call) response {
 	if c.rest == "batch/read" {
 		return s.readDefinitions(c)
 	}
@@ -53,11 +53,11 @@ func (s *Server) propertiesAPI(c call) answer {
 	default:
 		s.defs[name] = def
 	}
-	return answer{http.StatusCreated, nil}
+	return response{http.StatusCreated, nil}
 }
 
 // readDefinitions returns those of up to 100 named properties that exist.
-func (s *Server) readDefinitions(c call) answer {
+func (s *Server) readDefinitions(c call) response {
 	var in struct {
 		Archived bool
 		Inputs   []struct{ Name string }
@@ -75,5 +75,5 @@ func (s *Server) readDefinitions(c call) answer {
 		status, out["errors"] = http.StatusMultiStatus, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
 	}
 	out["results"] = results
-	return answer{status, out}
+	return response{status, out}
 }

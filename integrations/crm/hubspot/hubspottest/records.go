@@ -85,7 +85,7 @@ func (s *Server) change(kind string, r *record, props map[string]string, at time
 
 // write creates or changes a record. HubSpot lists invalid properties in the text of its
 // error message.
-func (s *Server) write(c call, r *record) answer {
+func (s *Server) write(c call, r *record) response {
 	var in struct{ Properties map[string]*string }
 	if err := json.Unmarshal(c.body, &in); err != nil || in.Properties == nil {
 		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Invalid input JSON: properties must be strings")
@@ -117,12 +117,12 @@ func (s *Server) write(c call, r *record) answer {
 	}
 
 	if r != nil {
-		return answer{http.StatusOK, s.change(c.kind, r, props, time.Now()).shown(nil)}
+		return response{http.StatusOK, s.change(c.kind, r, props, time.Now()).shown(nil)}
 	}
 	if other := s.find("contacts", "email", props["email"]); c.kind == "contacts" && other != nil {
 		return wrong(http.StatusConflict, "CONFLICT", "Contact already exists. Existing ID: "+other.id)
 	}
-	return answer{http.StatusCreated, s.change(c.kind, nil, props, time.Now()).shown(nil)}
+	return response{http.StatusCreated, s.change(c.kind, nil, props, time.Now()).shown(nil)}
 }
 
 // refusal returns the code and message with which HubSpot refuses a value of a property
@@ -157,7 +157,7 @@ func (s *Server) refusal(kind string, r *record, name, value string) (code, mess
 
 // readBatch finds records by ids, by a unique property, or contacts by primary addresses,
 // but not by secondary addresses.
-func (s *Server) readBatch(c call) answer {
+func (s *Server) readBatch(c call) response {
 	var in struct {
 		IDProperty            string
 		Properties            []string
@@ -189,7 +189,7 @@ func (s *Server) readBatch(c call) answer {
 		results = append(results, shown)
 	}
 	out["results"] = results
-	return answer{status, out}
+	return response{status, out}
 }
 
 // modifiedName is the property with the time of the last change.
@@ -239,7 +239,7 @@ func (c condition) matches(r *record) bool {
 
 // search finds the records that meet all conditions of a group, in the order of their
 // last changes.
-func (s *Server) search(c call) answer {
+func (s *Server) search(c call) response {
 	var in struct {
 		FilterGroups []struct{ Filters []condition }
 		Sorts        []any
@@ -272,5 +272,5 @@ func (s *Server) search(c call) answer {
 	if last < len(found) {
 		out["paging"] = map[string]any{"next": map[string]any{"after": strconv.Itoa(last)}}
 	}
-	return answer{http.StatusOK, out}
+	return response{http.StatusOK, out}
 }

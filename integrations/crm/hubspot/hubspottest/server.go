@@ -104,14 +104,14 @@ func (s *Server) Requests() []Request {
 // Limited is a fault that returns a rate limit error: DAILY, TEN_SECONDLY_ROLLING or
 // SECONDLY. Wait is the Retry-After header; an empty value omits the header.
 func Limited(policy, wait string) faulttest.Fault {
-	return faulttest.Answer(http.StatusTooManyRequests).RetryAfter(wait).With(
+	return faulttest.Respond(http.StatusTooManyRequests).RetryAfter(wait).With(
 		`{"status":"error","message":"You have reached your limit.",` +
 			`"errorType":"RATE_LIMIT","policyName":"` + policy + `"}`)
 }
 
 // Garbage is a fault that returns status 200 and a body that is not JSON.
 func Garbage() faulttest.Fault {
-	return faulttest.Answer(http.StatusOK).With(`<html><body>Welcome to the network! {"id`)
+	return faulttest.Respond(http.StatusOK).With(`<html><body>Welcome to the network! {"id`)
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -127,9 +127,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 	s.mu.Lock()
 	s.requests = append(s.requests, seen)
-	var a answer
+	var a response
 	if !failing || fault.Acted {
-		a = s.answer(r, body)
+		a = s.respond(r, body)
 	}
 	s.mu.Unlock()
 
@@ -145,8 +145,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is a response with a JSON body, or nil for no body.
-type answer struct {
+// response has a JSON body, or nil for none.
+type response struct {
 	status int
 	body   any
 }
@@ -184,8 +184,8 @@ func (c call) scope() string {
 	return "crm.objects." + c.kind + "." + access
 }
 
-// answer returns HubSpot's response to a request.
-func (s *Server) answer(r *http.Request, body []byte) answer {
+// respond returns HubSpot's response to a request.
+func (s *Server) respond(r *http.Request, body []byte) response {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
 		return wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
 	}
@@ -193,7 +193,7 @@ func (s *Server) answer(r *http.Request, body []byte) answer {
 	path := address.FindStringSubmatch(r.URL.EscapedPath())
 	if path == nil || (path[1] == "v4") != (path[4] == "" && strings.Contains(path[6], "associations/")) {
 		// an HTML page instead of a JSON error
-		return answer{http.StatusNotFound, "<html><body><h1>404 Not Found</h1></body></html>"}
+		return response{http.StatusNotFound, "<html><body><h1>404 Not Found</h1></body></html>"}
 	}
 	c := call{r, path[1] + path[4], path[2] + path[3], path[5], path[6], body}
 
@@ -214,16 +214,16 @@ func (s *Server) answer(r *http.Request, body []byte) answer {
 	case c.api == "properties":
 		return s.propertiesAPI(c)
 	case c.api == "pipelines":
-		return answer{http.StatusOK, map[string]any{"results": s.pipelines}}
+		return response{http.StatusOK, map[string]any{"results": s.pipelines}}
 	}
 	return s.recordsAPI(c)
 }
 
 // recordsAPI serves the endpoints of contacts and deals.
-func (s *Server) recordsAPI(c call) answer {
+func (s *Server) recordsAPI(c call) response {
 	switch c.Method + " " + c.rest {
 	case "GET ":
-		return answer{http.StatusOK, map[string]any{"results": []any{}}}
+		return response{http.StatusOK, map[string]any{"results": []any{}}}
 	case "POST ":
 		return s.write(c, nil)
 	case "POST search":
@@ -250,18 +250,18 @@ func (s *Server) recordsAPI(c call) answer {
 		return s.write(c, found)
 	case c.Method == http.MethodDelete && c.kind == "deals":
 		s.discard(found)
-		return answer{http.StatusNoContent, nil}
+		return response{http.StatusNoContent, nil}
 	}
-	return answer{http.StatusOK, found.shown(c.URL.Query()["properties"])}
+	return response{http.StatusOK, found.shown(c.URL.Query()["properties"])}
 }
 
-func notFound() answer { return wrong(http.StatusNotFound, "OBJECT_NOT_FOUND", "resource not found") }
+func notFound() response { return wrong(http.StatusNotFound, "OBJECT_NOT_FOUND", "resource not found") }
 
 // wrong returns an error in HubSpot's format.
-func wrong(status int, category, message string) answer { return detailed(status, category, message) }
+func wrong(status int, category, message string) response { return detailed(status, category, message) }
 
 // detailed returns an error in HubSpot's format with its parts.
-func detailed(status int, category, message string, parts ...any) answer {
+func detailed(status int, category, message string, parts ...any) response {
 	body := map[string]any{
 		"status":        "error",
 		"message":       message,
@@ -271,5 +271,5 @@ func detailed(status int, category, message string, parts ...any) answer {
 	if len(parts) > 0 {
 		body["errors"] = parts
 	}
-	return answer{status, body}
+	return response{status, body}
 }

@@ -139,7 +139,7 @@ function useSite(service: Service, locale: Locale) {
   useEffect(() => {
     let current = true;
     service.read(locale).then(
-      (answer) => current && setSite(answer),
+      (response) => current && setSite(response),
       () => current && setSite((old) => old ?? null), // keep the previous content
     );
     return () => void (current = false);

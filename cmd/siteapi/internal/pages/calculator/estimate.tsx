@@ -14,9 +14,9 @@ export function useEstimate(service: Service, locale: Locale, selections: Select
     let current = true;
     asked.current = some ? service.estimate(selections, locale) : Promise.resolve(null);
     asked.current.then(
-      (answer) => {
+      (response) => {
         if (!current) return;
-        setEstimate(answer);
+        setEstimate(response);
         setFailed(false);
       },
       () => current && setFailed(true),

@@ -91,9 +91,9 @@ export function newService(base: string, mails: boolean, preview = "") {
 
     /** Requests the price of the current choices. */
     async estimate(selections: EstimateSelectionsInput, locale: Locale): Promise<EstimateQuoteQuery["estimateQuote"]> {
-      const answer = await post("/api/quote/estimate", JSON.stringify({ selections, locale }), drafts);
-      if (!answer.ok) throw new ServiceError((await answer.json().catch(() => null))?.code ?? "INTERNAL");
-      return answer.json();
+      const response = await post("/api/quote/estimate", JSON.stringify({ selections, locale }), drafts);
+      if (!response.ok) throw new ServiceError((await response.json().catch(() => null))?.code ?? "INTERNAL");
+      return response.json();
     },
 
     /** Tracks the current choices once nothing has changed for a while. Losing a state is harmless. */
@@ -116,16 +116,16 @@ export function newService(base: string, mails: boolean, preview = "") {
       const body = JSON.stringify(input);
       if (attempt.body !== body) attempt = { key: randomId(), body };
       for (let tried = 1; ; tried++) {
-        const answer = await post("/api/quote/submit", body, { "Idempotency-Key": attempt.key }).catch(() => null);
-        const result = await answer?.json().catch(() => null);
-        if (answer?.ok && result?.success) return result;
-        if (answer && answer.status < 500 && answer.status !== 429) {
+        const response = await post("/api/quote/submit", body, { "Idempotency-Key": attempt.key }).catch(() => null);
+        const result = await response?.json().catch(() => null);
+        if (response?.ok && result?.success) return result;
+        if (response && response.status < 500 && response.status !== 429) {
           attempt = { key: "", body: "" }; // rejected: the next request is a new attempt
           throw new ServiceError(result?.code ?? "INTERNAL", result?.errors ?? []);
         }
         if (tried === attempts) throw new ServiceError(result?.code ?? "UNREACHABLE");
         onRetry();
-        const asked = Number(answer?.headers.get("Retry-After") ?? 0);
+        const asked = Number(response?.headers.get("Retry-After") ?? 0);
         await new Promise((resolve) => setTimeout(resolve, 1000 * Math.min(Math.max(asked, 2 ** (tried - 1)), 30)));
       }
     },
@@ -142,9 +142,9 @@ export function newService(base: string, mails: boolean, preview = "") {
   async function readChanges(changed: () => void, signal: AbortSignal) {
     const headers = { "Content-Type": "application/json", Accept: "text/event-stream", ...drafts };
     const query = "subscription { contentChanged { keys } }";
-    const answer = await fetch(`${base}/graphql`, { method: "POST", headers, body: JSON.stringify({ query }), signal });
-    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
-    for (let part = await reader.read(); answer.ok && !part.done; part = await reader.read()) {
+    const response = await fetch(`${base}/graphql`, { method: "POST", headers, body: JSON.stringify({ query }), signal });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    for (let part = await reader.read(); response.ok && !part.done; part = await reader.read()) {
       if (part.value.includes("data:")) changed();
     }
   }

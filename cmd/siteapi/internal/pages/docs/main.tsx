@@ -116,7 +116,7 @@ function Reference() {
   const [description, setDescription] = useState<Description | null>();
   useEffect(() => {
     fetch("/api/openapi.json").then(
-      async (answer) => setDescription(await answer.json()),
+      async (response) => setDescription(await response.json()),
       () => setDescription(null),
     );
   }, []);

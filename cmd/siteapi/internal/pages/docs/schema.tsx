@@ -94,13 +94,13 @@ const example = (content?: Record<string, Content>) => Object.values(content ?? 
 export function Responses({ description, responses }: { description: Description; responses: Record<string, Response> }) {
   const success = Object.entries(responses).find(([status]) => status.startsWith("2"));
   const schema = Object.values(success?.[1].content ?? {})[0]?.schema;
-  const answer = example(success?.[1].content);
+  const sample = example(success?.[1].content);
   return (
     <>
-      {schema && <Schema title={`Answer ${success![0]}`} description={description} schema={schema} />}
-      {answer !== undefined && <Code text={JSON.stringify(answer, null, 2)} label="Example of the answer" />}
+      {schema && <Schema title={`Response ${success![0]}`} description={description} schema={schema} />}
+      {sample !== undefined && <Code text={JSON.stringify(sample, null, 2)} label="Example of the response" />}
       <details>
-        <summary>Other answers</summary>
+        <summary>Other responses</summary>
         <dl>
           {Object.entries(responses)
             .filter(([status]) => !status.startsWith("2"))

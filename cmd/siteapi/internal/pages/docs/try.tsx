@@ -11,14 +11,14 @@ interface Props {
   token: string | undefined;
 }
 
-interface Answer {
+interface Result {
   status: string;
   text: string;
   file?: string;
 }
 
 export function Try({ path, method, parameters, example, token }: Props) {
-  const [answer, setAnswer] = useState<Answer>();
+  const [result, setResult] = useState<Result>();
   const [busy, setBusy] = useState(false);
   const id = `${method}${path}`.replace(/\W/g, "-");
 
@@ -39,9 +39,9 @@ export function Try({ path, method, parameters, example, token }: Props) {
     setBusy(true);
     try {
       const address = path + (query.size ? `?${query}` : "");
-      setAnswer(await read(await fetch(address, { method: method.toUpperCase(), headers, body: example === undefined ? null : given("body") })));
+      setResult(await read(await fetch(address, { method: method.toUpperCase(), headers, body: example === undefined ? null : given("body") })));
     } catch (error) {
-      setAnswer({ status: "No answer", text: String(error) });
+      setResult({ status: "No response", text: String(error) });
     }
     setBusy(false);
   }
@@ -64,10 +64,10 @@ export function Try({ path, method, parameters, example, token }: Props) {
         )}
         <button disabled={busy}>Send</button>
         <div role="status">
-          {answer && <strong>{answer.status}</strong>}
-          {answer?.text && <Code text={answer.text} label="The answer" />}
-          {answer?.file && (
-            <a href={answer.file} download="">
+          {result && <strong>{result.status}</strong>}
+          {result?.text && <Code text={result.text} label="The response" />}
+          {result?.file && (
+            <a href={result.file} download="">
               Save the file
             </a>
           )}
@@ -86,10 +86,10 @@ function Field({ id, name, label, value }: { id: string; name: string; label: st
   );
 }
 
-async function read(answer: globalThis.Response): Promise<Answer> {
-  const status = `${answer.status} ${answer.statusText}`;
-  if (!/json/.test(answer.headers.get("Content-Type") ?? "")) {
-    return { status, text: "", file: URL.createObjectURL(await answer.blob()) };
+async function read(response: Response): Promise<Result> {
+  const status = `${response.status} ${response.statusText}`;
+  if (!/json/.test(response.headers.get("Content-Type") ?? "")) {
+    return { status, text: "", file: URL.createObjectURL(await response.blob()) };
   }
-  return { status, text: JSON.stringify(await answer.json(), null, 2) };
+  return { status, text: JSON.stringify(await response.json(), null, 2) };
 }

@@ -77,7 +77,7 @@ export type DeliveryTarget =
   /** The mails to the addresses in `SALES_MAIL_TO`. */
   | 'SALES_MAIL';
 
-/** A step of the calculator. A session counts towards a step if its state shows that step or a later one. */
+/** A step of the calculator. A session counts toward a step if its state shows that step or a later one. */
 export type FunnelStepName =
   /** The calculator was opened. */
   | 'VISITED'

@@ -535,7 +535,7 @@ export type FunnelStep = {
   readonly conversion?: Maybe<Scalars['Float']['output']>;
 };
 
-/** A step of the calculator. A session counts towards a step if its state shows that step or a later one. */
+/** A step of the calculator. A session counts toward a step if its state shows that step or a later one. */
 export type FunnelStepName =
   /** The calculator was opened. */
   | 'VISITED'
@@ -1077,7 +1077,7 @@ export type Mutation = {
   readonly verifyDeliveries: DeliveryVerification;
   /**
    * Sets the outcome of a lead, replacing any that an operator or the CRM has set. The CRM does not change it
-   * afterwards. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
+   * afterward. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
    */
   readonly setLeadOutcome: Lead;
   /**

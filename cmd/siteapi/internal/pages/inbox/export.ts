@@ -16,8 +16,8 @@ export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first"
   progress();
   for (let after: string | null = null; !abort.signal.aborted; ) {
     try {
-      const answer: LeadExportQuery = await ask(LeadExportDocument, { ...filter, first: 200, after }, abort.signal);
-      const page = answer.leads;
+      const response: LeadExportQuery = await ask(LeadExportDocument, { ...filter, first: 200, after }, abort.signal);
+      const page = response.leads;
       parts.push(page.csv ?? "");
       rows += page.edges.length;
       after = page.pageInfo.endCursor;
@@ -34,7 +34,7 @@ export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first"
       await new Promise((resolve) => setTimeout(resolve, failure.retryAfter * 1000));
     }
   }
-  toast({ text: words.exporting.cancelled, tone: "quiet" });
+  toast({ text: words.exporting.canceled, tone: "quiet" });
 }
 
 /** Downloads a file in the browser. */

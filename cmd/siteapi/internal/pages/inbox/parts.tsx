@@ -59,7 +59,7 @@ export const Estimate = ({ of }: { of: Parameters<typeof estimateText>[0] }) => 
 /** A full name in either writing direction. */
 export const FullName = ({ of }: { of: Name }) => <bdi>{`${of.firstName} ${of.lastName}`}</bdi>;
 
-/** Initials on a colour that is derived from the name. */
+/** Initials on a color that is derived from the name. */
 export function Avatar({ of }: { of: Name }) {
   const initials = [of.firstName, of.lastName].map((part) => [...part.trim()][0] ?? "").join("");
   const hue = [...`${of.firstName}${of.lastName}`].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0) % 6;
@@ -109,7 +109,7 @@ export function Trouble({ failure, retry }: { failure: Failure; retry: () => voi
   );
 }
 
-/** Grey placeholders that prevent the layout from shifting when the data arrives. */
+/** Gray placeholders that prevent the layout from shifting when the data arrives. */
 export function Skeleton({ rows }: { rows: number }) {
   return (
     <div class="skeleton" role="status" aria-label={words.loading}>

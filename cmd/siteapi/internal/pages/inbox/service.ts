@@ -134,7 +134,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   }
 }
 
-interface Answer {
+interface Result {
   data?: unknown;
   errors?: { message: string; extensions?: { code?: string; requestId?: string } }[];
   code?: string;
@@ -143,9 +143,9 @@ interface Answer {
 
 async function read<T>(response: Response): Promise<T> {
   const wait = Number(response.headers.get("Retry-After")) || 5;
-  const answer: Answer = await response.json().catch(() => ({}));
-  const error = answer.errors?.[0];
-  const code = error?.extensions?.code ?? answer.code;
+  const result: Result = await response.json().catch(() => ({}));
+  const error = result.errors?.[0];
+  const code = error?.extensions?.code ?? result.code;
   if (response.status === 401 || code === "UNAUTHENTICATED") {
     notice = words.failures.login;
     const renew = login && withAccounts;
@@ -159,12 +159,12 @@ async function read<T>(response: Response): Promise<T> {
   if (response.status === 503 || code === "UPSTREAM_UNAVAILABLE") {
     throw new Failure("offline", words.failures.busy, wait);
   }
-  if (error || !response.ok) throw new Failure("refused", refusal(response.status, answer));
-  return answer as T;
+  if (error || !response.ok) throw new Failure("refused", refusal(response.status, result));
+  return result as T;
 }
 
 /** The reason of a refusal, in the language of the page if the code is known. */
-function refusal(status: number, { errors: [error] = [], code, detail }: Answer): string {
+function refusal(status: number, { errors: [error] = [], code, detail }: Result): string {
   switch (error?.extensions?.code ?? code) {
     case "CONFLICT":
       return words.failures.conflict;
@@ -198,7 +198,7 @@ export interface Query<T> {
 
 /** Runs a query when the view appears and when the variables change. Responses to older variables are dropped. */
 export function useQuery<R, V>(document: TypedDocumentString<R, V>, variables: V): Query<R> {
-  return useAnswer(JSON.stringify(variables), (signal) => ask(document, variables, signal));
+  return useData(JSON.stringify(variables), (signal) => ask(document, variables, signal));
 }
 
 interface State<T> {
@@ -207,14 +207,14 @@ interface State<T> {
   loading: boolean;
 }
 
-function useAnswer<T>(question: string, fetchAnswer: (signal: AbortSignal) => Promise<T>): Query<T> {
+function useData<T>(question: string, fetchData: (signal: AbortSignal) => Promise<T>): Query<T> {
   const [state, setState] = useState<State<T>>({ loading: true });
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((n) => n + 1), []);
   useEffect(() => {
     const abort = new AbortController();
     setState(({ data }) => ({ data, loading: true }));
-    fetchAnswer(abort.signal).then(
+    fetchData(abort.signal).then(
       (data) => abort.signal.aborted || setState({ data, loading: false }),
       (failure) => abort.signal.aborted || setState(({ data }) => ({ data, failure, loading: false })),
     );
@@ -236,7 +236,7 @@ function useAnswer<T>(question: string, fetchAnswer: (signal: AbortSignal) => Pr
   const loading = useRef(state.loading);
   loading.current = state.loading;
   const refresh = async () => {
-    const data = await fetchAnswer(new AbortController().signal);
+    const data = await fetchData(new AbortController().signal);
     if (loading.current) return reload(); // the data that is being loaded may be older
     setState((s) => (s.loading ? s : { data, loading: false }));
   };
@@ -276,7 +276,7 @@ export function useList<R, V extends { first: number; after?: string | null | un
   const question = JSON.stringify(variables);
   const askPage = async (changes: Partial<V>, signal?: AbortSignal) =>
     connection(await ask(document, { ...variables, ...changes }, signal));
-  const query = useAnswer(question, (signal) => askPage({}, signal));
+  const query = useData(question, (signal) => askPage({}, signal));
   const [failure, setFailure] = useState<Failure>();
   const [news, setNews] = useState(0);
   const asking = useRef<Connection<N>>(undefined);

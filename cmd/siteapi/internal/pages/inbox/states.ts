@@ -1,11 +1,11 @@
-// The states of leads and deliveries: their colours, and sentences about deliveries.
+// The states of leads and deliveries: their colors, and sentences about deliveries.
 import type { DeliveryState, DeliveryTarget, HealthState, LeadState, Locale, PriceStatus } from "../generated/inbox";
 import { relative } from "./format";
 import { translate, words } from "./words";
 
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 
-/** The text and the colour of a chip. */
+/** The text and the color of a chip. */
 export interface Mark {
   text: string;
   tone: Tone;

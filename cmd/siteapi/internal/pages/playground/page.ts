@@ -7,7 +7,7 @@ export interface Page {
   graphqlPath: string;
   /** Whether introspection is enabled. */
   introspection: boolean;
-  licencesPath: string;
+  licensesPath: string;
   operations: ReturnType<typeof operations>;
 }
 
@@ -19,7 +19,7 @@ export function readPage(): Page {
     root,
     graphqlPath: root.dataset.graphqlPath ?? "/graphql",
     introspection: root.dataset.introspection === "on",
-    licencesPath: root.dataset.licencesPath ?? "",
+    licensesPath: root.dataset.licensesPath ?? "",
     operations: operations(root.dataset),
   };
 }

@@ -63,7 +63,7 @@ export function Playground({ page }: { page: Page }) {
           showPersistHeadersSettings={false}
         >
           <GraphiQL.Logo>
-            <a className="graphiql-logo-link" href={page.licencesPath} target="_blank" rel="noreferrer">
+            <a className="graphiql-logo-link" href={page.licensesPath} target="_blank" rel="noreferrer">
               Graph<em>i</em>QL
             </a>
           </GraphiQL.Logo>

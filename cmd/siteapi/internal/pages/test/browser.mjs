@@ -80,18 +80,18 @@ export async function violations(page) {
   return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 
-/** Takes a screenshot and counts its colours. */
+/** Takes a screenshot and counts its colors. */
 export async function picture(page, name) {
   await mkdir(screenshots, { recursive: true });
   const png = await page.screenshot({ path: join(screenshots, `${name}.png`) });
-  return { colours: countColours(png) };
+  return { colors: countColors(png) };
 }
 
 /**
- * Counts the different colours of a screenshot, an 8-bit PNG without interlacing.
+ * Counts the different colors of a screenshot, an 8-bit PNG without interlacing.
  * A blank page has one or two; a page with smoothed text has hundreds.
  */
-export function countColours(png) {
+export function countColors(png) {
   const width = png.readUInt32BE(16);
   const height = png.readUInt32BE(20);
   const bytes = { 2: 3, 6: 4 }[png[25]];
@@ -104,7 +104,7 @@ export function countColours(png) {
   }
   const data = inflateSync(Buffer.concat(parts));
   const stride = width * bytes;
-  const colours = new Set();
+  const colors = new Set();
   let above = Buffer.alloc(stride);
   for (let y = 0; y < height; y++) {
     const filter = data[y * (stride + 1)];
@@ -114,10 +114,10 @@ export function countColours(png) {
       const corner = x < bytes ? 0 : above[x - bytes];
       row[x] += [0, left, above[x], (left + above[x]) >> 1, paeth(left, above[x], corner)][filter];
     }
-    for (let x = 0; x < stride; x += bytes) colours.add((row[x] << 16) | (row[x + 1] << 8) | row[x + 2]);
+    for (let x = 0; x < stride; x += bytes) colors.add((row[x] << 16) | (row[x + 1] << 8) | row[x + 2]);
     above = row;
   }
-  return colours.size;
+  return colors.size;
 }
 
 // paeth is the Paeth predictor of the PNG format.

@@ -103,7 +103,7 @@ async function visit(locale, expected) {
     assert.equal(await field.getAttribute("aria-invalid"), "true");
   }
   assert.ok(await firstName.evaluate((e) => e === document.activeElement), "the first field with an error has the focus");
-  assert.ok((await picture(page, `calculator-${locale}-errors`)).colours > 100);
+  assert.ok((await picture(page, `calculator-${locale}-errors`)).colors > 100);
 
   const keys = [];
   await page.route("**/api/quote/submit", async (route) => {
@@ -126,7 +126,7 @@ async function visit(locale, expected) {
   const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
   assert.match(download.suggestedFilename(), /^quote-\w+\.pdf$/);
   assert.match(await readFile(await download.path(), "latin1"), /^%PDF-/);
-  assert.ok((await picture(page, `calculator-${locale}-accepted`)).colours > 100);
+  assert.ok((await picture(page, `calculator-${locale}-accepted`)).colors > 100);
   assert.deepEqual(unexpected(faults), []);
   await page.close();
 }
@@ -259,11 +259,11 @@ test("the attribution is sent with the tracked choices, and not stored in the br
   await page.goto(`${service.base}/calculator?utm_source=fair&utm_medium=print&utm_campaign=spring&gclid=click&lang=en`, {
     referer: "https://news.example/article?reader=ana",
   });
-  const [answer] = await Promise.all([
+  const [response] = await Promise.all([
     page.waitForResponse(/\/api\/quote\/track/),
     page.getByRole("radio", { name: /^Online shop/ }).check(),
   ]);
-  assert.deepEqual(answer.request().postDataJSON().attribution, {
+  assert.deepEqual(response.request().postDataJSON().attribution, {
     source: "fair",
     medium: "print",
     campaign: "spring",
@@ -317,7 +317,7 @@ for (const [locale, { policy, save, news }] of Object.entries(asked)) {
     const { consents, formData } = (await agreed).postDataJSON();
     assert.deepEqual(consents, [{ purpose: "save_progress", text: save, given: true }]);
     assert.equal(formData.email, `asked-${locale}@example.com`);
-    assert.ok((await picture(page, `calculator-${locale}-consents`)).colours > 100);
+    assert.ok((await picture(page, `calculator-${locale}-consents`)).colors > 100);
     assert.deepEqual(await violations(page), []);
 
     // Another language needs another answer; after the return, the first answer is still set.
@@ -423,7 +423,7 @@ test("a failed estimate keeps the last range with a note, until the next one suc
     await choose("blog");
     await page.getByRole("status").getByText(failed).waitFor();
     assert.equal(await range.innerText(), before);
-    assert.ok((await picture(page, `calculator-${locale}-stale`)).colours > 100);
+    assert.ok((await picture(page, `calculator-${locale}-stale`)).colors > 100);
 
     await page.unrouteAll();
     await choose("seo");
@@ -476,7 +476,7 @@ for (const [name, options] of Object.entries({
         for (const option of await page.locator("[type=checkbox][name=feature], [value=ecommerce]").all()) await option.check();
         if (path === "/calculator") await page.locator("output:not(.empty)").waitFor();
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than the screen`);
-        assert.ok((await picture(page, `${path.slice(1) || "front"}-${name}`)).colours > 100);
+        assert.ok((await picture(page, `${path.slice(1) || "front"}-${name}`)).colors > 100);
         assert.deepEqual(unexpected(faults), []);
       }
     } finally {
@@ -532,7 +532,7 @@ test("the API reference is small, loads nothing from other origins, and calls a 
     await route.getByText("Try it").click();
     await route.getByRole("button", { name: "Send" }).click();
     await route.getByRole("status").getByText('"content:locale:en"').waitFor();
-    assert.ok((await picture(page, "reference")).colours > 100);
+    assert.ok((await picture(page, "reference")).colors > 100);
     assert.deepEqual(unexpected(faults), []);
   } finally {
     await context.close();

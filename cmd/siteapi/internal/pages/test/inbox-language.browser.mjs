@@ -88,7 +88,7 @@ test("the page uses the browser's language or the chosen one, and remembers it",
   assert.deepEqual(faults, []);
 });
 
-// The dark colours are the same in each language.
+// The dark colors are the same in each language.
 for (const [colorScheme, codes] of Object.entries({ light: Object.keys(languages), dark: ["en"] })) {
   test(`axe finds no violations in any view: ${colorScheme}, ${codes}`, async (t) => {
     const { page, faults } = await open(t);
@@ -101,7 +101,7 @@ for (const [colorScheme, codes] of Object.entries({ light: Object.keys(languages
         await page.locator(".skeleton, [aria-busy=true]").first().waitFor({ state: "detached" });
         if (view === "leads") await openAll(page);
         assert.deepEqual(await violations(page), [], `${view} in ${code}`);
-        assert.ok((await picture(page, `inbox-${view}-${code}-${colorScheme}`)).colours > blank);
+        assert.ok((await picture(page, `inbox-${view}-${code}-${colorScheme}`)).colors > blank);
       }
     }
     await page.evaluate(() => localStorage.clear());
@@ -123,7 +123,7 @@ test("on a phone every view is reachable in each language, and nothing is wider 
       await page.locator(".skeleton, [aria-busy=true]").first().waitFor({ state: "detached" });
       if (view === "leads") await page.locator("details.narrow").evaluate((details) => (details.open = true));
       assert.equal(await width(), 0, `${view} in ${code}`);
-      assert.ok((await picture(page, `inbox-phone-${view}-${code}`)).colours > blank);
+      assert.ok((await picture(page, `inbox-phone-${view}-${code}`)).colors > blank);
     }
     // No view's name is truncated.
     const cut = await page.evaluate(
@@ -132,7 +132,7 @@ test("on a phone every view is reachable in each language, and nothing is wider 
     assert.equal(cut, 0, code);
   }
   await page.locator("[popovertarget=more]").click();
-  assert.ok((await picture(page, "inbox-phone-menu")).colours > blank);
+  assert.ok((await picture(page, "inbox-phone-menu")).colors > blank);
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(faults, []);
 });

@@ -70,7 +70,7 @@ test("an account without a role gets the reason in its language, and can try aga
   await page.getByRole("heading", { name: "You are not signed in" }).waitFor();
   await page.getByText('no group in its claim "groups" is listed').waitFor();
   assert.deepEqual(await violations(page), []);
-  assert.ok((await picture(page, "inbox-refused")).colours > blank);
+  assert.ok((await picture(page, "inbox-refused")).colors > blank);
 
   provider.person.groups = ["desk"];
   await page.getByRole("link", { name: "Try again" }).click();

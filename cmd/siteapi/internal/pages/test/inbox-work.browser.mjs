@@ -66,7 +66,7 @@ test("a lead gets an owner, a status, a note and an outcome, which a colleague s
   await row(other.page, "Ioana").getByText("Contacted").waitFor();
   assert.equal(await detail.getByText("This lead was changed just now.").count(), 0); // the operator's own change
   assert.deepEqual(await violations(page), []);
-  assert.ok((await picture(page, "inbox-work")).colours > blank);
+  assert.ok((await picture(page, "inbox-work")).colors > blank);
   assert.deepEqual([...faults, ...other.faults], []);
 });
 
@@ -145,7 +145,7 @@ test("leads are filtered by owner, status, source and amount, ordered by amount,
   await page.keyboard.press("Enter");
   await shows("Large");
   assert.deepEqual(await violations(page), []);
-  assert.ok((await picture(page, "inbox-filters")).colours > blank);
+  assert.ok((await picture(page, "inbox-filters")).colors > blank);
   await page.goBack();
   await page.getByLabel("Owner", { exact: true }).fill("dan@example.com");
   await page.keyboard.press("Enter");
@@ -329,7 +329,7 @@ test("500 leads are rejected at once, and the 3 that fail are listed and stay se
   await button(page, "Select").click();
   await button(page, "Select all 500").click();
   await page.getByText("500 leads selected").waitFor();
-  assert.ok((await picture(page, "inbox-selected")).colours > blank);
+  assert.ok((await picture(page, "inbox-selected")).colors > blank);
 
   // Meanwhile a colleague releases three of them.
   for (const id of references.slice(0, 3)) {
@@ -344,7 +344,7 @@ test("500 leads are rejected at once, and the 3 that fail are listed and stay se
   assert.equal(await page.locator(".failed li").count(), 3);
   await page.getByText("3 leads selected").waitFor();
   assert.deepEqual(await violations(page), []);
-  assert.ok((await picture(page, "inbox-failed")).colours > blank);
+  assert.ok((await picture(page, "inbox-failed")).colors > blank);
   const { leads } = await operate(own, "{ leads(state: REJECTED, first: 500) { edges { cursor } } }");
   assert.equal(leads.edges.length, 497);
   assert.deepEqual(faults, []);

@@ -72,7 +72,7 @@ test("visitors' text is never interpreted as markup", async (t) => {
   await page.getByText("Feature 49").waitFor();
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.equal(overflow, 0);
-  assert.ok((await picture(page, "inbox-long")).colours > blank);
+  assert.ok((await picture(page, "inbox-long")).colors > blank);
   assert.deepEqual(faults, []);
 });
 
@@ -82,7 +82,7 @@ test("a lead in review is released, another one rejected", async (t) => {
   const { page, faults } = await open(t, "#leads?state=IN_REVIEW");
   await row(page, "Grace").click();
   await page.getByText("A field that people can't see was filled in.").waitFor();
-  assert.ok((await picture(page, "inbox-review")).colours > blank);
+  assert.ok((await picture(page, "inbox-review")).colors > blank);
   await button(page, "Release it").click();
   await page.getByText("The CMS has it.").waitFor();
   await row(page, "Robo").click();
@@ -132,7 +132,7 @@ test("the other requests from an address are linked", async (t) => {
   await page.getByText(first, { exact: true }).first().waitFor();
   await others.getByRole("link", { name: "Web application" }).waitFor();
   assert.equal(await others.getByRole("link").count(), 1);
-  assert.ok((await picture(page, "inbox-others")).colours > blank);
+  assert.ok((await picture(page, "inbox-others")).colors > blank);
   assert.deepEqual(faults, []);
 });
 
@@ -148,7 +148,7 @@ test("deliveries that wait for one target are shown as one line; each shows its 
   await page.getByText(/^CRM: it could not be reached, since .*; 2 leads waiting$/).click();
   const card = page.locator("section.card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
   await card.getByText(/Waiting for the CRM: .*next try/).waitFor();
-  assert.ok((await picture(page, "inbox-deliveries")).colours > blank);
+  assert.ok((await picture(page, "inbox-deliveries")).colors > blank);
   await card.getByRole("button", { name: "Try now" }).click();
   await page.getByText("It is being tried right now.").waitFor();
 
@@ -167,13 +167,13 @@ test("a failed delivery is dismissed with a reason at the top of its lead", asyn
   const card = page.locator(".lead .card").first();
   await card.getByRole("heading", { name: "Needs attention" }).waitFor();
   await card.getByText("Not delivered: it refused the data of this lead.").waitFor();
-  assert.ok((await picture(page, "inbox-attention")).colours > blank);
+  assert.ok((await picture(page, "inbox-attention")).colors > blank);
 
   await button(page, "Dismiss …").click();
   const dialog = page.getByRole("dialog", { name: "Dismiss this delivery?" });
   await dialog.getByRole("button", { name: "Dismiss" }).click(); // not without a reason
   await dialog.getByLabel("Why it need not arrive").fill("The hook is gone");
-  assert.ok((await picture(page, "inbox-dismiss")).colours > blank);
+  assert.ok((await picture(page, "inbox-dismiss")).colors > blank);
   await dialog.getByRole("button", { name: "Dismiss" }).click();
   await page.getByText("Dismissed: The hook is gone").waitFor();
   await card.getByRole("heading", { name: "Needs attention" }).waitFor({ state: "detached" });
@@ -221,7 +221,7 @@ test("a person is erased after a dry run with a receipt", async (t) => {
   await dialog.getByRole("row", { name: "CMS 1 document" }).waitFor();
   await dialog.getByRole("row", { name: "Database 1 lead" }).waitFor();
   assert.doesNotMatch(await dialog.innerText(), /PostgreSQL|0 |mailboxes|LEAD_WEBHOOK_URL/);
-  assert.ok((await picture(page, "inbox-erase")).colours > blank);
+  assert.ok((await picture(page, "inbox-erase")).colors > blank);
   await dialog.getByRole("button", { name: "Erase for good" }).click();
   await dialog.getByRole("heading", { name: "Erased" }).waitFor();
   await page.getByText("There is no such lead").waitFor(); // the receipt stays open
@@ -246,7 +246,7 @@ test("a person who only typed an address is found, saved, withdrawn and erased",
   await page.getByText(`typed: Typed, ${email}`).waitFor();
   const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Save everything").click()]);
   assert.match((await readFile(await download.path())).toString(), /,Typed,,typed\.only@example\.com,/);
-  assert.ok((await picture(page, "inbox-people")).colours > blank);
+  assert.ok((await picture(page, "inbox-people")).colors > blank);
   await button(page, "Withdraw").click();
   await answer(page, "Withdraw");
   await page.getByText("Nothing is stored here about this address").waitFor(); // without the consent nothing is stored
@@ -298,7 +298,7 @@ test("a lead shows the reason why its visitor got no mail", async (t) => {
     await page.reload();
     await row(page, name).click();
     await page.getByText(why, { exact: true }).waitFor();
-    assert.ok((await picture(page, "inbox-no-mail")).colours > blank);
+    assert.ok((await picture(page, "inbox-no-mail")).colors > blank);
   }
   assert.deepEqual(faults, []);
 });
@@ -400,7 +400,7 @@ test("the eleventh wrong token is rejected without being checked", async (t) => 
   await page.getByText(/short break. Please wait \d+ seconds/).waitFor();
 });
 
-test("the inbox is drawn in dark colours and on a phone", async (t) => {
+test("the inbox is drawn in dark colors and on a phone", async (t) => {
   for (const [name, options] of Object.entries({
     desktop: { colorScheme: "light" },
     dark: { colorScheme: "dark" },
@@ -411,7 +411,7 @@ test("the inbox is drawn in dark colours and on a phone", async (t) => {
     const { page, faults } = await open(t, "#leads?search=ana", context);
     await row(page, "Ana").click();
     await page.getByRole("heading", { name: "Ana Țurcanu" }).waitFor();
-    assert.ok((await picture(page, `inbox-${name}`)).colours > blank);
+    assert.ok((await picture(page, `inbox-${name}`)).colors > blank);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, name);
     if (name === "phone") {
       await button(page, "Close").click();

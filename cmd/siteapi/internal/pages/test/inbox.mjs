@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { watchedPage } from "./browser.mjs";
 
 export const token = "dev-admin-token"; // in development
-export const blank = 60; // a page with text has more colours than this
+export const blank = 60; // a page with text has more colors than this
 
 /** Sends a request of the calculator. */
 export async function send(service, route, body) {
   const headers = { "Content-Type": "application/json" };
-  const answer = await fetch(`${service.base}/api/quote/${route}`, { method: "POST", headers, body: JSON.stringify(body) });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return answer.json();
+  const response = await fetch(`${service.base}/api/quote/${route}`, { method: "POST", headers, body: JSON.stringify(body) });
+  assert.equal(response.status, 200, await response.clone().text());
+  return response.json();
 }
 
 /** Submits a quote request, and returns the reference on the PDF. */
@@ -31,9 +31,9 @@ export async function submit(service, contact, more = {}) {
 export async function operate(service, query, variables = {}) {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
   const body = JSON.stringify({ query, variables });
-  const answer = await (await fetch(`${service.base}/graphql`, { method: "POST", headers, body })).json();
-  assert.equal(answer.errors, undefined, JSON.stringify(answer.errors));
-  return answer.data;
+  const response = await (await fetch(`${service.base}/graphql`, { method: "POST", headers, body })).json();
+  assert.equal(response.errors, undefined, JSON.stringify(response.errors));
+  return response.data;
 }
 
 export async function logIn(page) {

@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { startService } from "../../../../../schema/clients/service.mjs";
 import { openBrowser, picture, violations, watchedPage } from "./browser.mjs";
 
-const blank = 100; // a page with text has more colours than this
+const blank = 100; // a page with text has more colors than this
 
 let service;
 let browser;
@@ -32,7 +32,7 @@ async function open(context, base, path = "/playground") {
 
 const run = (page) => page.getByRole("button", { name: /^Execute query/ }).click();
 const operation = (page) => page.locator(".graphiql-query-editor .view-lines");
-const answer = (page) => page.locator(".result-window .view-lines");
+const response = (page) => page.locator(".result-window .view-lines");
 const tab = (page, name) => page.locator(".graphiql-tabs").getByRole("button", { name, exact: true }).click();
 const tool = (page) => page.locator(".graphiql-editor-tool .view-lines:visible");
 
@@ -64,11 +64,11 @@ test("a query is typed with completion and executed", async () => {
   await retype(page, operation(page), '{ SiteSettings(id: "siteSettings") { contactE');
   await page.keyboard.press("Control+Space");
   await page.locator(".suggest-widget.visible").getByText("contactEmail").first().waitFor();
-  assert.ok((await picture(page, "completion")).colours > blank);
+  assert.ok((await picture(page, "completion")).colors > blank);
   await page.keyboard.press("Enter");
   await run(page);
-  await shows(answer(page), /"contactEmail": "[^"]+@[^"]+"/);
-  assert.ok((await picture(page, "typed-query")).colours > blank);
+  await shows(response(page), /"contactEmail": "[^"]+@[^"]+"/);
+  assert.ok((await picture(page, "typed-query")).colors > blank);
   assert.deepEqual(faults, []);
   await page.close();
 });
@@ -79,7 +79,7 @@ test("an unknown field is underlined, and rejected with its name", async () => {
   await retype(page, operation(page), '{ SiteSettings(id: "siteSettings") { nonsense');
   await page.locator(".graphiql-query-editor .squiggly-error").first().waitFor();
   await run(page);
-  await shows(answer(page), /Cannot query field \\"nonsense\\" on type \\"SiteSettings\\"\./);
+  await shows(response(page), /Cannot query field \\"nonsense\\" on type \\"SiteSettings\\"\./);
   assert.deepEqual(faults, []);
   await page.close();
 });
@@ -91,7 +91,7 @@ test("the documentation explains SiteSettings", async () => {
   await docs.getByRole("link", { name: "SiteSettings", exact: true }).first().click();
   await docs.getByText("Global configuration of the site").waitFor();
   await docs.getByRole("link", { name: "contactPhones" }).waitFor();
-  assert.ok((await picture(page, "docs")).colours > blank);
+  assert.ok((await picture(page, "docs")).colors > blank);
   const found = (await violations(page)).filter((text) => !text.startsWith("nested-interactive")); // GraphiQL's tabs
   assert.deepEqual(found, []);
   assert.deepEqual(faults, []);
@@ -114,7 +114,7 @@ test("every prepared operation runs unchanged", async () => {
   for (const [name, pattern] of Object.entries(expected)) {
     await tab(page, name);
     await run(page);
-    await shows(answer(page), pattern);
+    await shows(response(page), pattern);
   }
   assert.equal(await page.getByRole("tab").count(), Object.keys(expected).length + 4); // the others need the id of a quote
 
@@ -122,10 +122,10 @@ test("every prepared operation runs unchanged", async () => {
   await tab(page, "ClearCache");
   await page.getByRole("button", { name: "Headers" }).click();
   await shows(tool(page), /"Authorization": "Bearer /);
-  assert.ok((await picture(page, "guarded")).colours > blank);
+  assert.ok((await picture(page, "guarded")).colors > blank);
   await retype(page, tool(page), '{"Authorization": "Bearer wrong');
   await run(page);
-  await shows(answer(page), /"UNAUTHENTICATED"/);
+  await shows(response(page), /"UNAUTHENTICATED"/);
   assert.deepEqual(faults, []);
   await page.close();
 });
@@ -145,8 +145,8 @@ test("the list of operations groups those that need a token, and opens each", as
   await list.getByRole("button", { name: "Invalidate a document type" }).click();
   await shows(operation(page), /mutation InvalidateCache/);
   await run(page);
-  await shows(answer(page), /"content:locale:en"/);
-  assert.ok((await picture(page, "operations")).colours > blank);
+  await shows(response(page), /"content:locale:en"/);
+  assert.ok((await picture(page, "operations")).colors > blank);
   assert.deepEqual(faults, []);
   await page.close();
 });
@@ -155,13 +155,13 @@ test("a submitted quote can be read back in the next tab, and tabs survive a rel
   const { page, faults } = await open(browser.context, service.base);
   await tab(page, "SubmitQuote");
   await run(page);
-  await shows(answer(page), /"submissionId": "\w+"/);
-  const [, id] = /"submissionId": "(\w+)"/.exec(await textOf(answer(page)));
+  await shows(response(page), /"submissionId": "\w+"/);
+  const [, id] = /"submissionId": "(\w+)"/.exec(await textOf(response(page)));
   await tab(page, "QuotePdf");
   await retype(page, tool(page), `{"id": "${id}`);
   await run(page);
-  await shows(answer(page), /"contentType": "application\/pdf"/);
-  assert.ok((await picture(page, "quote-pdf")).colours > blank);
+  await shows(response(page), /"contentType": "application\/pdf"/);
+  assert.ok((await picture(page, "quote-pdf")).colors > blank);
 
   await page.waitForTimeout(700); // GraphiQL stores input half a second later
   await page.reload();
@@ -172,13 +172,13 @@ test("a submitted quote can be read back in the next tab, and tabs survive a rel
   await page.close();
 });
 
-test("the playground is drawn in dark colours", async () => {
+test("the playground is drawn in dark colors", async () => {
   const dark = await openBrowser({ colorScheme: "dark" });
   try {
     const { page, faults } = await open(dark.context, service.base);
     await run(page);
-    await shows(answer(page), /"contactPhones": \[/);
-    assert.ok((await picture(page, "dark")).colours > blank);
+    await shows(response(page), /"contactPhones": \[/);
+    assert.ok((await picture(page, "dark")).colors > blank);
     const background = await page.locator(".graphiql-container").evaluate((e) => getComputedStyle(e).backgroundColor);
     const brightness = background.match(/\d+/g).slice(0, 3).map(Number);
     assert.ok(Math.max(...brightness) < 80, background);
@@ -194,8 +194,8 @@ test("without introspection the page shows a notice, and operations run", { skip
     const { page, faults } = await open(browser.context, quiet.base, "/playground/");
     await page.getByRole("status").getByText("GRAPHQL_INTROSPECTION=off").waitFor();
     await run(page);
-    await shows(answer(page), /"contactPhones": \[/);
-    assert.ok((await picture(page, "no-introspection")).colours > blank);
+    await shows(response(page), /"contactPhones": \[/);
+    assert.ok((await picture(page, "no-introspection")).colors > blank);
     assert.deepEqual(faults, []);
     await page.close();
   } finally {

@@ -52,10 +52,10 @@ export async function startProvider() {
     const url = new URL(request.url, issuer);
     if (url.pathname === "/authorize") return authorize(url.searchParams, response);
 
-    let answer = discovery;
-    if (url.pathname === "/keys") answer = { keys: [key] };
-    if (url.pathname === "/token") answer = redeem(new URLSearchParams(await text(request)));
-    response.writeHead(answer.error ? 400 : 200, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+    let body = discovery;
+    if (url.pathname === "/keys") body = { keys: [key] };
+    if (url.pathname === "/token") body = redeem(new URLSearchParams(await text(request)));
+    response.writeHead(body.error ? 400 : 200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
   });
 
   /** The settings of a service that uses the provider, for an address of the inbox. */

@@ -21,12 +21,12 @@ func startTroubled(t *testing.T) (s *apptest.Site, arrived, rejected, waiting st
 	arrived = s.Submit("arrived")
 	s.Arrives(arrived)
 
-	s.Stubs.CMS.Fail(faulttest.Answer(400).On("mutate"))
+	s.Stubs.CMS.Fail(faulttest.Respond(400).On("mutate"))
 	rejected = s.Submit("rejected")
 	s.Reaches(rejected, "cms", "failed")
 	s.Reaches(rejected, "crm", "delivered")
 
-	s.Stubs.CRM.Fail(faulttest.Answer(503).Times(-1))
+	s.Stubs.CRM.Fail(faulttest.Respond(503).Times(-1))
 	waiting = s.Submit("waiting")
 	s.Reaches(waiting, "cms", "delivered")
 	s.Reaches(waiting, "crm", "retrying")
@@ -85,8 +85,8 @@ func TestDeliveriesCommands(t *testing.T) {
 	bot := apptest.NewLead("bot")
 	bot["website"] = "https://spam.example"
 	bot["consents"] = []any{object{"purpose": "marketing", "given": true}}
-	_, answer := s.Post("/api/quote/submit", bot)
-	inReview, _ := answer["submissionId"].(string)
+	_, response := s.Post("/api/quote/submit", bot)
+	inReview, _ := response["submissionId"].(string)
 	doctor, _ = s.Doctor(nil, "--server", s.Base)
 	doctor.Reports(t, "reviews", "WARNING", "1 leads are in review")
 	s.Stop(t)
@@ -177,7 +177,7 @@ func TestDeliveriesVerify(t *testing.T) {
 
 	// An unavailable target is reported as an error, not as missing leads, and the other
 	// target is still reported.
-	s.Stubs.CMS.Fail(faulttest.Answer(503).Times(-1))
+	s.Stubs.CMS.Fail(faulttest.Respond(503).Times(-1))
 	if v, code := verify(); code != 1 || v.Targets[0].Error == "" || v.Targets[1].Present != 3 {
 		t.Errorf("with the CMS unavailable: %d %+v", code, v)
 	}

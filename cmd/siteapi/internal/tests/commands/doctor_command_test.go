@@ -233,8 +233,8 @@ func TestDoctorOnRejectedDeal(t *testing.T) {
 	s.Start()
 	sent := apptest.NewLead("pounds")
 	sent["estimate"].(object)["currency"] = "GBP"
-	_, answer := s.Post("/api/quote/submit", sent)
-	id := answer["submissionId"].(string)
+	_, response := s.Post("/api/quote/submit", sent)
+	id := response["submissionId"].(string)
 	s.Reaches(id, "crm", "failed")
 
 	const reason = "the account does not have the currency of the quote"

@@ -37,8 +37,8 @@ func TestEveryDocument(t *testing.T) {
 	s := apptest.NewSite(t, "ADMIN_PAGE=on", "ADMIN_TOKENS="+apptest.Owners("ana@example.com", "ben@example.com")).Start()
 	input := apptest.NewLead("ana")
 	input["consents"] = []any{object{"purpose": "marketing", "given": true}}
-	_, answer := s.Post("/api/quote/submit", input)
-	id, _ := answer["submissionId"].(string)
+	_, response := s.Post("/api/quote/submit", input)
+	id, _ := response["submissionId"].(string)
 	s.Arrives(id)
 	known := strings.NewReplacer(
 		"LR4LB5AK", lead.Reference(id),
@@ -112,14 +112,14 @@ func TestEveryDocumentAtOnce(t *testing.T) {
 		all.Go(func() {
 			for _, op := range list {
 				arguments := argumentsOf(op, known)
-				answers := call(op, arguments)
+				responses := call(op, arguments)
 				maps.DeleteFunc(arguments, func(name string, _ any) bool { return !op.Argument(name).Required() })
-				answers = append(answers, call(op, arguments)...) // with the defaults
+				responses = append(responses, call(op, arguments)...) // with the defaults
 				if op.Rest != nil {
-					answers = append(answers, request(&s.Client, op, known))
+					responses = append(responses, request(&s.Client, op, known))
 				}
 
-				for _, got := range answers {
+				for _, got := range responses {
 					if got.Status == http.StatusInternalServerError || strings.Contains(string(got.Body), "INTERNAL") {
 						t.Errorf("%s: %d %s", op.Name, got.Status, got.Body)
 					}

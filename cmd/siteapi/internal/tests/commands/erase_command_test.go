@@ -137,10 +137,10 @@ func TestErasePartialFailures(t *testing.T) {
 		failed, done string // units
 		counted      bool   // whether the number of items is known
 	}{
-		{"the CMS can't be queried", cms(faulttest.Answer(401)), "documents", "contacts", false},
-		{"the CMS does not delete", cms(faulttest.Answer(503).On("mutate")), "documents", "contacts", true},
+		{"the CMS can't be queried", cms(faulttest.Respond(401)), "documents", "contacts", false},
+		{"the CMS does not delete", cms(faulttest.Respond(503).On("mutate")), "documents", "contacts", true},
 		{"the CRM is unavailable", func(stubs *apptest.Vendors) {
-			stubs.CRM.Fail(faulttest.Answer(503).Times(-1))
+			stubs.CRM.Fail(faulttest.Respond(503).Times(-1))
 		}, "contacts", "documents", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

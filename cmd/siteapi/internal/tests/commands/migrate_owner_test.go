@@ -54,8 +54,8 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 
 	dir := t.TempDir()
 	first := apptest.Launch(t, dir, as("service"))
-	if status, answer := first.Post("/api/quote/submit", apptest.ValidLead("owner")); status != 200 {
-		t.Fatalf("submitting: %d %v", status, answer)
+	if status, response := first.Post("/api/quote/submit", apptest.ValidLead("owner")); status != 200 {
+		t.Fatalf("submitting: %d %v", status, response)
 	}
 
 	s := &apptest.Client{T: t, DataDir: dir}

@@ -16,7 +16,7 @@ import (
 func wantTitle(r *apptest.Process, title string) {
 	r.T.Helper()
 	if got := r.Query(apptest.AskHero); !strings.Contains(got, title) {
-		r.T.Fatalf("the answer is %s, want %q", got, title)
+		r.T.Fatalf("the response is %s, want %q", got, title)
 	}
 }
 

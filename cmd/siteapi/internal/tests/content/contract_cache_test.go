@@ -229,7 +229,7 @@ func TestContractPublishedContentIsVisibleAtOnce(t *testing.T) {
 		map[string]any{"payload": map[string]any{"_type": "heroSection", "language": "es"}}, apptest.HookAuth)
 
 	if got := s.Query(apptest.AskHero, nil); !strings.Contains(string(got.Body), "Nuevo") {
-		t.Errorf("the first answer after the webhook is %s", got.Body)
+		t.Errorf("the first response after the webhook is %s", got.Body)
 	}
 }
 

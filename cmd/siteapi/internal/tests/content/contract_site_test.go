@@ -104,7 +104,7 @@ func TestContractSiteSettings(t *testing.T) {
 			s := apptest.Start(t, nil)
 			s.WriteContent(tt.content)
 			s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
-			for range 2 { // the second answer may come from a cache
+			for range 2 { // the second response may come from a cache
 				got := s.Query(tt.query, nil)
 				if got.Status != 200 || string(got.Body) != tt.want {
 					t.Errorf("got  %d %s\nwant %s", got.Status, got.Body, tt.want)
@@ -124,11 +124,11 @@ func TestContractUnknownField(t *testing.T) {
 		})
 		for _, field := range []string{"x", "contactPhoness"} {
 			got := s.Query(`{ SiteSettings(id: "siteSettings") { `+field+` } }`, nil)
-			var answer struct{ Errors []struct{ Message string } }
+			var response struct{ Errors []struct{ Message string } }
 			want := `Cannot query field "` + field + `" on type "SiteSettings".`
 
-			if err := json.Unmarshal(got.Body, &answer); err != nil || len(answer.Errors) != 1 ||
-				answer.Errors[0].Message != want {
+			if err := json.Unmarshal(got.Body, &response); err != nil || len(response.Errors) != 1 ||
+				response.Errors[0].Message != want {
 				t.Errorf("%s: %s", environment, got.Body)
 			}
 		}

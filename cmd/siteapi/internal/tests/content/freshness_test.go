@@ -55,14 +55,14 @@ func TestPublishWithoutAWebhook(t *testing.T) {
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.Publish("title-0")
 	s := apptest.Start(t, stubs.Env())
-	shows := func(what string, ok func(answer string) bool) time.Duration {
+	shows := func(what string, ok func(response string) bool) time.Duration {
 		t.Helper()
 		began := time.Now()
 		apptest.Eventually(t, what, func() bool { return ok(string(s.Query(apptest.AskHero, nil).Body)) })
 		return time.Since(began)
 	}
 	has := func(title string) func(string) bool {
-		return func(answer string) bool { return strings.Contains(answer, title) }
+		return func(response string) bool { return strings.Contains(response, title) }
 	}
 
 	waitForWatch(stubs)
@@ -75,7 +75,7 @@ func TestPublishWithoutAWebhook(t *testing.T) {
 	publish(stubs, "new", "es", "created")
 	took = append(took, shows("a new document", has("created")))
 	stubs.CMS.Unpublish("new")
-	took = append(took, shows("a deletion", func(answer string) bool { return !has("created")(answer) }))
+	took = append(took, shows("a deletion", func(response string) bool { return !has("created")(response) }))
 
 	for i := range 200 {
 		publish(stubs, "h", "es", fmt.Sprintf("burst-%d.", i))
@@ -144,7 +144,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 func TestWatchWithoutAStream(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
+	stubs.CMS.Fail(faulttest.Respond(http.StatusServiceUnavailable).On("live/events").Times(-1))
 	s := apptest.Start(t, stubs.Env())
 	waitForFetches(stubs)
 

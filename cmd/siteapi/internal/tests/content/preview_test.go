@@ -282,7 +282,7 @@ func TestPreviewWhileTheCMSFails(t *testing.T) {
 	s.Query(apptest.AskHero, nil)
 	for _, status := range []int{429, 500, 403} {
 		stubs.CMS.Recover()
-		stubs.CMS.Fail(faulttest.Answer(status).On("query").Times(-1))
+		stubs.CMS.Fail(faulttest.Respond(status).On("query").Times(-1))
 		got := s.Query(apptest.AskHero, nil, previewAuth, askDrafts)
 		if !bytes.Contains(got.Body, []byte("UPSTREAM_UNAVAILABLE")) || bytes.Contains(got.Body, []byte("title")) {
 			t.Errorf("the CMS answers %d: %s", status, got.Body)
@@ -340,7 +340,7 @@ func TestPreviewEvents(t *testing.T) {
 			t.Parallel()
 			s, stubs := startPreview(t)
 			if tc.noStream {
-				stubs.CMS.Fail(faulttest.Answer(http.StatusServiceUnavailable).On("live/events").Times(-1))
+				stubs.CMS.Fail(faulttest.Respond(http.StatusServiceUnavailable).On("live/events").Times(-1))
 			}
 			// watching counts the requests that watch drafts.
 			watching := func() (n int) {

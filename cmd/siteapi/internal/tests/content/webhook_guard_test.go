@@ -26,9 +26,9 @@ func TestTokenBeforeBody(t *testing.T) {
 		_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\n"+
 			"Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n", path)
 
-		answer := make([]byte, 12)
-		if _, err := c.Read(answer); err != nil || string(answer) != "HTTP/1.1 401" {
-			t.Errorf("%s: %q %v", path, answer, err)
+		response := make([]byte, 12)
+		if _, err := c.Read(response); err != nil || string(response) != "HTTP/1.1 401" {
+			t.Errorf("%s: %q %v", path, response, err)
 		}
 		_ = c.Close()
 	}

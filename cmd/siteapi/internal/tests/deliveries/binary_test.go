@@ -20,11 +20,11 @@ func TestKilledRightAfterSubmit(t *testing.T) {
 
 	var ids []string
 	for i := range 5 {
-		status, answer := first.Post("/api/quote/submit", apptest.ValidLead(fmt.Sprintf("kill-%d", i)))
+		status, response := first.Post("/api/quote/submit", apptest.ValidLead(fmt.Sprintf("kill-%d", i)))
 		if status != http.StatusOK {
-			t.Fatalf("submit: %d %v", status, answer)
+			t.Fatalf("submit: %d %v", status, response)
 		}
-		ids = append(ids, answer["submissionId"].(string))
+		ids = append(ids, response["submissionId"].(string))
 	}
 
 	if err := first.End(syscall.SIGKILL); err == nil {

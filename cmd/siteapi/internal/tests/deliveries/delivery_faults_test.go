@@ -25,12 +25,12 @@ func TestFaults(t *testing.T) {
 		byHand bool
 	}{
 		{faulttest.Of(faulttest.Reset).AfterActing(), false},
-		{faulttest.Answer(401), false},
-		{faulttest.Answer(409).AfterActing(), false},
-		{faulttest.Answer(200).With("<html>").AfterActing(), false},
-		{faulttest.Answer(429).RetryAfter("1"), false},
-		{faulttest.Answer(429).RetryAfter("86400"), true},
-		{faulttest.Answer(422).AfterActing(), true},
+		{faulttest.Respond(401), false},
+		{faulttest.Respond(409).AfterActing(), false},
+		{faulttest.Respond(200).With("<html>").AfterActing(), false},
+		{faulttest.Respond(429).RetryAfter("1"), false},
+		{faulttest.Respond(429).RetryAfter("86400"), true},
+		{faulttest.Respond(422).AfterActing(), true},
 	} {
 		s, session := retrying, fmt.Sprintf("row-%d", i)
 		if row.byHand {

@@ -22,7 +22,7 @@ func TestDismissDelivery(t *testing.T) {
 		const reason = "Ana Pop called: she has withdrawn it."
 		stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 		s := apptest.Start(t, stubs.Env(map[string]string{"DATABASE_URL": database}), apptest.Quick)
-		stubs.CMS.Fail(faulttest.Answer(422).On("mutate").Times(-1))
+		stubs.CMS.Fail(faulttest.Respond(422).On("mutate").Times(-1))
 		id := s.Submit("dismissed")
 		apptest.Eventually(t, "the CMS rejects it", func() bool {
 			d := s.Deliveries(id)
@@ -60,7 +60,7 @@ func TestDismissDelivery(t *testing.T) {
 		if out, err := s.Command("deliveries", "verify"); err != nil {
 			t.Errorf("it is missed: %v %s", err, out)
 		}
-		entries := string(s.Answer(schema.RoleAdmin, `{ audit(first: 500) { edges { node { action detail } } } }`))
+		entries := string(s.Response(schema.RoleAdmin, `{ audit(first: 500) { edges { node { action detail } } } }`))
 		if strings.Count(entries, `"DISMISSED"`) != 1 || strings.Contains(entries, "Ana") {
 			t.Errorf("the audit has %s", entries)
 		}
@@ -86,7 +86,7 @@ func TestRetryDismissed(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
 	s := apptest.Start(t, stubs.Env(), apptest.Quick)
-	stubs.CMS.Fail(faulttest.Answer(422).On("mutate"))
+	stubs.CMS.Fail(faulttest.Respond(422).On("mutate"))
 	id := s.Submit("retried")
 	apptest.Eventually(t, "the CMS rejects it", func() bool { return s.Deliveries(id)["cms"].State == lead.Failed })
 

@@ -62,12 +62,12 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	s.Env["LEAD_WEBHOOK_URL"], s.Env["LEAD_WEBHOOK_SECRET"] = stub.url, apptest.LeadSecret
 	s.Start()
 
-	stub.Fail(faulttest.Answer(503))
+	stub.Fail(faulttest.Respond(503))
 	outage := s.Submit("outage")
 	apptest.Eventually(t, "it is announced after the outage", func() bool {
 		return s.Deliveries(outage)["webhook"].State == "delivered"
 	})
-	stub.Fail(faulttest.Answer(400))
+	stub.Fail(faulttest.Respond(400))
 	rejected := s.Submit("rejected")
 	apptest.Eventually(t, "its delivery fails", func() bool { return s.Deliveries(rejected)["webhook"].State == "failed" })
 	if out, err := s.Command("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
@@ -98,8 +98,8 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 
 	body := apptest.NewLead("suspect")
 	body["website"] = "https://spam.example"
-	_, answer := r.Post("/api/quote/submit", body)
-	suspect := answer["submissionId"].(string)
+	_, response := r.Post("/api/quote/submit", body)
+	suspect := response["submissionId"].(string)
 	if stub.count(suspect) != 0 {
 		t.Error("a lead in review was announced")
 	}

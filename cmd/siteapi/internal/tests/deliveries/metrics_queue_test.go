@@ -24,7 +24,7 @@ func TestDeliveryMetrics(t *testing.T) {
 		return apptest.Counter(t, s, "siteapi_"+name, set)
 	}
 
-	stubs.CMS.Fail(faulttest.Answer(422).On("mutate"))
+	stubs.CMS.Fail(faulttest.Respond(422).On("mutate"))
 	id := s.Submit("measured")
 	apptest.Eventually(t, "the CRM has the lead", func() bool {
 		return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1 &&

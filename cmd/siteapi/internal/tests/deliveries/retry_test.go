@@ -51,7 +51,7 @@ func TestRetryDeliveriesOnly(t *testing.T) {
 		}
 	}
 
-	entries := string(s.Answer(schema.RoleAdmin, `{ audit(first: 500) { edges { node { action lead } } } }`))
+	entries := string(s.Response(schema.RoleAdmin, `{ audit(first: 500) { edges { node { action lead } } } }`))
 	if strings.Count(entries, `"RETRIED"`) != 1 {
 		t.Errorf("the audit has %s", entries)
 	}

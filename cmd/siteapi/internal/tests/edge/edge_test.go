@@ -87,7 +87,7 @@ func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 
 	path := getPath(`{ content(documentType: "heroSection", locale: es) { fields } }`)
 	if got := r.Do("GET", path, ""); shared(got.Header) == "" {
-		t.Fatalf("an answer with current content has the headers %v", got.Header)
+		t.Fatalf("a response with current content has the headers %v", got.Header)
 	}
 
 	stubs.FailCMS()
@@ -100,9 +100,9 @@ func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 	}
 }
 
-// TestAnswersAreCompressed requests each kind of large response with and without
+// TestResponsesAreCompressed requests each kind of large response with and without
 // compression.
-func TestAnswersAreCompressed(t *testing.T) {
+func TestResponsesAreCompressed(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 	hero := getPath(`{ content(documentType: "heroSection") { fields } content2: content(documentType: "quoteOption") { fields } }`)
@@ -146,7 +146,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		}
 	}
 
-	// The length of an authorized answer must not reveal its content.
+	// The length of an authorized response must not reveal its content.
 	for _, header := range []string{"Authorization: Bearer dev-admin-token", "Accept-Encoding: br, gzip;q=0.0"} {
 		if got := s.Do("GET", hero, "", "Accept-Encoding: gzip", header); got.Header.Get("Content-Encoding") != "" {
 			t.Errorf("with %s: %v", header, got.Header)

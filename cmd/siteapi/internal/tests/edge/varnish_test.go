@@ -204,7 +204,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 		t.Errorf("revalidating a browser's copy: %d", got.Status)
 	}
 
-	// Private answers are never cached.
+	// Private responses are never cached.
 	before = e.reads.n.Load()
 	for range 3 {
 		e.edge.Do("GET", heroPath, "", "Authorization: Bearer dev-admin-token")

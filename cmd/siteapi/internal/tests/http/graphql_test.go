@@ -108,11 +108,11 @@ func TestNullForAVariable(t *testing.T) {
 		get := "/graphql?" + url.Values{"query": {tt.document}, "variables": {string(variables)}}.Encode()
 		accept, token := "Accept: application/graphql-response+json, text/event-stream", "Authorization: Bearer "+config.DevAdminToken
 
-		answers := []apptest.Response{s.Do(http.MethodPost, "/graphql", string(body), accept, token)}
+		responses := []apptest.Response{s.Do(http.MethodPost, "/graphql", string(body), accept, token)}
 		if strings.HasPrefix(tt.document, "query") {
-			answers = append(answers, s.Do(http.MethodGet, get, "", accept))
+			responses = append(responses, s.Do(http.MethodGet, get, "", accept))
 		}
-		for _, got := range answers {
+		for _, got := range responses {
 			refused := got.Status == http.StatusBadRequest && bytes.Contains(got.Body, []byte(`"BAD_USER_INPUT"`)) &&
 				!bytes.Contains(got.Body, []byte(`"data"`))
 			if refused == tt.allowed || tt.allowed && (got.Status != http.StatusOK || bytes.Contains(got.Body, []byte(`"errors"`))) {

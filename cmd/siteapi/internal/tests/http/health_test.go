@@ -9,7 +9,7 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-// ready is the answer of /readyz.
+// ready is the response of /readyz.
 type ready struct {
 	Status       string
 	Dependencies map[string]struct {

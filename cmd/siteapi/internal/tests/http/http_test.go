@@ -34,7 +34,7 @@ func TestCORS(t *testing.T) {
 	for _, origin := range []string{"https://evil.example", "https://site.example.evil.example", "null"} {
 		got := s.Do("GET", "/api/cache/clear", "", "Origin: "+origin)
 		if got.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s may read answers: %v", origin, got.Header)
+			t.Errorf("%s may read responses: %v", origin, got.Header)
 		}
 	}
 
@@ -43,7 +43,7 @@ func TestCORS(t *testing.T) {
 		t.Error("a page of an allowed origin cannot read an error")
 	}
 
-	// If any origin may read, a shared cache can store one answer for all.
+	// If any origin may read, a shared cache can store one response for all.
 	open := apptest.Start(t, nil)
 	for _, origin := range []string{"https://anything.example", ""} {
 		got := open.Do("GET", "/api/cache/clear", "", "Origin: "+origin)

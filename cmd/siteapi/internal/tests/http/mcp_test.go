@@ -43,9 +43,9 @@ func assistant(s *apptest.Service, method string, params any, headers ...string)
 
 	got := s.Do(http.MethodPost, "/mcp", string(body),
 		append(headers, "Accept: application/json, text/event-stream")...)
-	var answer struct{ Result toolResult }
-	_ = json.Unmarshal(got.Body, &answer)
-	return got.Status, answer.Result
+	var response struct{ Result toolResult }
+	_ = json.Unmarshal(got.Body, &response)
+	return got.Status, response.Result
 }
 
 // tools returns the names of the tools that are offered to a caller.

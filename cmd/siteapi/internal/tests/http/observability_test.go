@@ -34,7 +34,7 @@ func metricNames(t *testing.T) map[string]bool {
 		"CDN_PURGE_KIND":  "varnish",
 		"CDN_PURGE_TOKEN": "purge-token",
 	})
-	vendors.CRM.Fail(faulttest.Answer(403).Times(-1))
+	vendors.CRM.Fail(faulttest.Respond(403).Times(-1))
 	s.Submit("crm")
 
 	names := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// TestRequestsOfREST checks the answers to REST requests. A request without a token to a
+// TestRequestsOfREST checks the responses to REST requests. A request without a token to a
 // guarded route gets only a 401, whatever else is wrong with it.
 func TestRequestsOfREST(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestRequestsOfREST(t *testing.T) {
 	for _, tt := range []struct {
 		route, header, body string
 		status              int
-		want                string // in the answer
+		want                string // in the response
 	}{
 		// Query strings.
 		{clearCache + "?all=False&pattern=none", "", "", 200, `"cleared":0`},

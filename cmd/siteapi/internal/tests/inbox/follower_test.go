@@ -81,13 +81,13 @@ func (f *follower) read(ctx context.Context) {
 		if err != nil || event.Data == "" {
 			continue
 		}
-		var answer struct {
+		var response struct {
 			Data struct{ LeadEvents leadEvent }
 		}
-		if err := json.Unmarshal([]byte(event.Data), &answer); err != nil {
+		if err := json.Unmarshal([]byte(event.Data), &response); err != nil {
 			f.T.Errorf("event %s: %v", event.Data, err)
 		}
-		f.take(answer.Data.LeadEvents)
+		f.take(response.Data.LeadEvents)
 	}
 	f.mu.Lock()
 	f.breaks++

@@ -34,9 +34,9 @@ func errorCode(b *apptest.Browser, path string, headers ...string) string {
 // wantStatus checks the status of a request.
 func wantStatus(b *apptest.Browser, status int, method, path, body string, headers ...string) *http.Response {
 	b.T.Helper()
-	resp, answer := b.Send(method, path, body, headers...)
+	resp, response := b.Send(method, path, body, headers...)
 	if resp.StatusCode != status {
-		b.T.Errorf("%s %s %s %v: %d %v, want %d", method, path, body, headers, resp.StatusCode, answer, status)
+		b.T.Errorf("%s %s %s %v: %d %v, want %d", method, path, body, headers, resp.StatusCode, response, status)
 	}
 	return resp
 }

@@ -50,8 +50,8 @@ func TestLive(t *testing.T) {
 
 	suspicious := apptest.NewLead("second")
 	suspicious["website"] = "https://spam.example"
-	_, answer := r.Post("/api/quote/submit", suspicious)
-	inReview, _ := answer["submissionId"].(string)
+	_, response := r.Post("/api/quote/submit", suspicious)
+	inReview, _ := response["submissionId"].(string)
 	f.Within(time.Second, inReview, "CREATED")
 	if out, code := apptest.Command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir},
 		"leads", "release", inReview); code != 0 {
@@ -113,8 +113,8 @@ func TestLiveRoles(t *testing.T) {
 func TestLiveEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		groups []string // groups of the account afterwards
-		status int      // status of a new stream afterwards
+		groups []string // groups of the account afterward
+		status int      // status of a new stream afterward
 		ends   bool     // whether an admin ends the login
 	}{
 		"ended by an admin": {[]string{"desk"}, 401, true},
@@ -262,11 +262,11 @@ func ownerOf(base, id string) (owner string, ok bool) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 
-	var answer struct {
+	var response struct {
 		Data struct{ Lead *struct{ Owner string } }
 	}
-	if json.NewDecoder(resp.Body).Decode(&answer) != nil || answer.Data.Lead == nil {
+	if json.NewDecoder(resp.Body).Decode(&response) != nil || response.Data.Lead == nil {
 		return "", false
 	}
-	return answer.Data.Lead.Owner, true
+	return response.Data.Lead.Owner, true
 }

@@ -339,8 +339,8 @@ func TestLogins(t *testing.T) {
 
 	type login struct{ ID, Actor, Role, StartedAt, CheckAt, ExpiresAt string }
 	var list []login
-	_, answer := b.Send("POST", "/admin/graphql", `{"query":"{ row: logins { id actor role startedAt checkAt expiresAt } }"}`)
-	text, _ := json.Marshal(answer["data"].(object)["row"])
+	_, response := b.Send("POST", "/admin/graphql", `{"query":"{ row: logins { id actor role startedAt checkAt expiresAt } }"}`)
+	text, _ := json.Marshal(response["data"].(object)["row"])
 	if err := json.Unmarshal(text, &list); err != nil || len(list) != 2 || list[0].Actor != "oidc:of-ops" ||
 		list[0].Role != "ADMIN" || list[1].Actor != "oidc:of-sales" || list[1].CheckAt <= list[1].StartedAt ||
 		list[1].ExpiresAt <= list[1].CheckAt {
@@ -351,8 +351,8 @@ func TestLogins(t *testing.T) {
 
 	end := `{"query":"mutation { endLogins(ids: [\"` + list[1].ID + `\"]) }"}`
 	for _, want := range []string{"endLogins:1", "NOT_FOUND"} {
-		if _, answer := b.Send("POST", "/admin/graphql", end); !strings.Contains(fmt.Sprint(answer), want) {
-			t.Errorf("ending a login: %v, want %s", answer, want)
+		if _, response := b.Send("POST", "/admin/graphql", end); !strings.Contains(fmt.Sprint(response), want) {
+			t.Errorf("ending a login: %v, want %s", response, want)
 		}
 		b.Want("after it was ended", errorCode(sales, "/admin/graphql"), "UNAUTHENTICATED")
 	}

@@ -37,8 +37,8 @@ func submitAtOnce(r *apptest.Process, visitors int) {
 	var group sync.WaitGroup
 	for v := range visitors {
 		group.Go(func() {
-			if status, answer := r.Post("/api/quote/submit", apptest.NewLead(fmt.Sprint("visitor-", v))); status != 200 {
-				r.T.Errorf("visitor %d: %d %v", v, status, answer)
+			if status, response := r.Post("/api/quote/submit", apptest.NewLead(fmt.Sprint("visitor-", v))); status != 200 {
+				r.T.Errorf("visitor %d: %d %v", v, status, response)
 			}
 		})
 	}

@@ -72,9 +72,9 @@ func (f *traffic) send(i int) {
 
 	// The client cannot retry a request whose body it cannot read again.
 	resp, err := f.clients[i%2].Post(f.base+path, "application/json", io.MultiReader(bytes.NewReader(data)))
-	var answer struct{ SubmissionID string }
+	var response struct{ SubmissionID string }
 	if err == nil {
-		if err = json.NewDecoder(resp.Body).Decode(&answer); resp.StatusCode != http.StatusOK {
+		if err = json.NewDecoder(resp.Body).Decode(&response); resp.StatusCode != http.StatusOK {
 			err = errors.New(resp.Status)
 		}
 		_ = resp.Body.Close()
@@ -86,7 +86,7 @@ func (f *traffic) send(i int) {
 	if err != nil {
 		f.failures = append(f.failures, fmt.Sprintf("%s by client %d: %v", path, i%2, err))
 	} else if path != "/graphql" {
-		f.leads = append(f.leads, answer.SubmissionID)
+		f.leads = append(f.leads, response.SubmissionID)
 	}
 }
 
@@ -184,8 +184,8 @@ func activate(t *testing.T, dataDir string, socket *os.File) *apptest.Process {
 }
 
 // A stopping service reports its state at /readyz, and closes each connection after the
-// next answer. It finishes operators' requests, and waits a few seconds for a client that
-// does not read its answers.
+// next response. It finishes operators' requests, and waits a few seconds for a client that
+// does not read its responses.
 func TestDraining(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)

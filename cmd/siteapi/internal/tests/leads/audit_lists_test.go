@@ -51,14 +51,14 @@ func TestAuditOfLists(t *testing.T) {
 		},
 	} {
 		body, _ := json.Marshal(object{"query": strings.Replace(c.operation, "%s", next, 1)})
-		_, answer := b.Send("POST", "/graphql", string(body), "Authorization: Bearer secret-of-operators")
+		_, response := b.Send("POST", "/graphql", string(body), "Authorization: Bearer secret-of-operators")
 		var result struct {
 			Data struct {
 				List struct{ PageInfo schema.PageInfo }
 			}
 		}
-		raw, _ := json.Marshal(answer)
-		if err := json.Unmarshal(raw, &result); err != nil || answer["errors"] != nil {
+		raw, _ := json.Marshal(response)
+		if err := json.Unmarshal(raw, &result); err != nil || response["errors"] != nil {
 			t.Fatalf("%s: %v %s", c.operation, err, raw)
 		}
 		next = schema.ValueOr(result.Data.List.PageInfo.EndCursor, "")

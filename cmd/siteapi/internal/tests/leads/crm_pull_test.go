@@ -61,7 +61,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	s.Arrives(hal)
 	moves("hal", "opportunity")
 	for name, fault := range map[string]faulttest.Fault{
-		"before a page": faulttest.Answer(503).On("POST /search"),
+		"before a page": faulttest.Respond(503).On("POST /search"),
 		"within a page": faulttest.Of(faulttest.Reset).On("POST /batch/read").Times(-1),
 	} {
 		crm.Fail(fault)
@@ -105,8 +105,8 @@ func TestOutcomesOfDeals(t *testing.T) {
 	for i := range ids {
 		sent := apptest.NewLead(fmt.Sprint("quote-", i))
 		sent["contact"].(map[string]any)["email"] = "ana@example.com"
-		_, answer := s.Post("/api/quote/submit", sent)
-		ids[i] = answer["submissionId"].(string)
+		_, response := s.Post("/api/quote/submit", sent)
+		ids[i] = response["submissionId"].(string)
 		s.Arrives(ids[i])
 	}
 	crm.Move("ana@example.com", "lifecyclestage", "customer", at(1))

@@ -20,7 +20,7 @@ func submitSpam(s *apptest.Site, session string) string {
 	s.T.Helper()
 	bot := apptest.NewLead(session)
 	bot["website"] = "https://spam.example"
-	_, answer := s.Post("/api/quote/submit", bot)
-	id, _ := answer["submissionId"].(string)
+	_, response := s.Post("/api/quote/submit", bot)
+	id, _ := response["submissionId"].(string)
 	return id
 }

@@ -67,7 +67,7 @@ func TestRetention(t *testing.T) {
 	for id, state := range map[string]lead.DeliveryState{"rejected": lead.Failed, "stuck": lead.Retrying} {
 		status := map[string]int{"rejected": 400, "stuck": 503}[id]
 		stubs.Recover()
-		stubs.CRM.Fail(faulttest.Answer(status).Times(-1))
+		stubs.CRM.Fail(faulttest.Respond(status).Times(-1))
 		submitAt(s, t, id, 49*time.Hour)
 		apptest.Eventually(t, id, func() bool { return s.Deliveries(id)["crm"].State == state })
 	}

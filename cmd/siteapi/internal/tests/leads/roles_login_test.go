@@ -183,8 +183,8 @@ func TestOperatorsAreNamed(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s", step.document, code, got, step.want)
 		}
 	}
-	_, answer := dana.Send("POST", "/admin/graphql", `{"query":"{ operatorNames }"}`)
-	if got := fmt.Sprint(answer["data"]); got != "map[operatorNames:[bo dana@lumen.test]]" {
+	_, response := dana.Send("POST", "/admin/graphql", `{"query":"{ operatorNames }"}`)
+	if got := fmt.Sprint(response["data"]); got != "map[operatorNames:[bo dana@lumen.test]]" {
 		t.Errorf("the operators' names are %s", got)
 	}
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // A withdrawal does not wait for a running attempt that has already read the lead. It
-// reaches the CMS and the CRM afterwards, even if the service stops in between.
+// reaches the CMS and the CRM afterward, even if the service stops in between.
 func TestWithdrawalDuringDelivery(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"SANITY_API_URL", "HUBSPOT_API_URL"} {
@@ -99,7 +99,7 @@ func TestCopyDelivers(t *testing.T) {
 	t.Parallel()
 	url := pgserver.Start(t).NewDatabase(t)
 	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
-	vendors.CRM.Fail(faulttest.Answer(503).Times(-1))
+	vendors.CRM.Fail(faulttest.Respond(503).Times(-1))
 	s := apptest.Start(t, vendors.Env(), apptest.Quick)
 	submitAt(s, t, "ana-maria", time.Hour,
 		lead.Consent{Purpose: "news", Given: true, SiteWording: true},

@@ -40,8 +40,8 @@ func TestWork(t *testing.T) {
 		if i == 3 {
 			in["website"] = "https://spam.example"
 		}
-		_, answer := s.Post("/api/quote/submit", in)
-		ids = append(ids, answer["submissionId"].(string))
+		_, response := s.Post("/api/quote/submit", in)
+		ids = append(ids, response["submissionId"].(string))
 	}
 	for _, id := range ids[:3] {
 		s.Arrives(id)
@@ -146,13 +146,13 @@ func TestWorkOnSeveral(t *testing.T) {
 		{`releaseLeads(` + first + `)`, "0 NOT_IN_REVIEW"},
 		{`rejectLeads(all: true)`, "2"},
 	} {
-		_, answer := b.Send("POST", "/graphql", `{"query":`+strconv.Quote(
+		_, response := b.Send("POST", "/graphql", `{"query":`+strconv.Quote(
 			`mutation { sum: `+step.mutation+` { changed failed { id reason } } }`)+`}`,
 			"Authorization: Bearer secret-of-operators")
 		var data struct {
 			Data struct{ Sum schema.LeadsChange }
 		}
-		raw, _ := json.Marshal(answer)
+		raw, _ := json.Marshal(response)
 		if err := json.Unmarshal(raw, &data); err != nil {
 			t.Error(err)
 		}
@@ -178,10 +178,10 @@ func TestSameAddress(t *testing.T) {
 	first := s.Submit("one")
 	again := apptest.NewLead("again")
 	again["contact"].(object)["email"] = "ONE@example.com"
-	_, answer := s.Post("/api/quote/submit", again)
+	_, response := s.Post("/api/quote/submit", again)
 	s.Submit("two")
 
-	document := `{ row: lead(id: "` + answer["submissionId"].(string) + `") { value: sameAddress { id } } }`
+	document := `{ row: lead(id: "` + response["submissionId"].(string) + `") { value: sameAddress { id } } }`
 	_, value := b.Runs("/graphql", document, "Authorization: Bearer secret-of-operators")
 	if got := fmt.Sprint(value); got != "[map[id:"+first+"]]" {
 		t.Errorf("other leads of the address: %s", got)

@@ -19,7 +19,7 @@ const halfRequest = "POST /graphql HTTP/1.1\r\nHost: x\r\n" +
 func statusOf(c net.Conn) int {
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		return 0 // closed without an answer
+		return 0 // closed without a response
 	}
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
@@ -56,12 +56,12 @@ func TestSlowClients(t *testing.T) {
 				}
 			}()
 
-			answer, _ := io.ReadAll(c)
+			response, _ := io.ReadAll(c)
 			if took := time.Since(began); took < tt.limit-time.Second || took > tt.limit+time.Minute {
 				t.Errorf("the connection ended after %v, want about %v", took, tt.limit)
 			}
-			if strings.Contains(string(answer), "HTTP/1.1 5") {
-				t.Errorf("a slow client gets a 5xx: %s", answer)
+			if strings.Contains(string(response), "HTTP/1.1 5") {
+				t.Errorf("a slow client gets a 5xx: %s", response)
 			}
 		})
 	}

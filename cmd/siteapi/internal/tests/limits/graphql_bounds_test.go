@@ -26,18 +26,18 @@ func peakMemory(r *apptest.Process) int {
 	return kib >> 10
 }
 
-// floodGraphQL sends a body 16 times at once and returns one of the answers.
+// floodGraphQL sends a body 16 times at once and returns one of the responses.
 func floodGraphQL(r *apptest.Process, body string) []byte {
 	r.T.Helper()
 	var group sync.WaitGroup
-	answers := make([][]byte, 16)
+	responses := make([][]byte, 16)
 
-	for i := range answers {
+	for i := range responses {
 		group.Go(func() {
-			answers[i] = r.Do(http.MethodPost, "/graphql", body).Body
+			responses[i] = r.Do(http.MethodPost, "/graphql", body).Body
 		})
 	}
 
 	group.Wait()
-	return answers[0]
+	return responses[0]
 }

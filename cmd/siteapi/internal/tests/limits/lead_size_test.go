@@ -108,8 +108,8 @@ func TestSizeOfALead(t *testing.T) {
 			before := size()
 			s.Start()
 			for i := range leads {
-				if status, answer := s.Post("/api/quote/submit", with(fmt.Sprint(i), fields())); status != 200 {
-					t.Fatalf("%d %v", status, answer)
+				if status, response := s.Post("/api/quote/submit", with(fmt.Sprint(i), fields())); status != 200 {
+					t.Fatalf("%d %v", status, response)
 				}
 			}
 			counted := max(1, counts[name])

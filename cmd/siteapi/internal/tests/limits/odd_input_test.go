@@ -263,7 +263,7 @@ func TestOddInputCausesNoServerError(t *testing.T) {
 	}
 }
 
-// checkOdd sends a request with an odd value and checks the answer. It returns the names
+// checkOdd sends a request with an odd value and checks the response. It returns the names
 // of the dropped fields, and whether the request was answered without an error.
 func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dropped string, answered bool) {
 	token := map[string]string{
@@ -279,12 +279,12 @@ func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dro
 		headers = append(headers, "Authorization: Bearer "+token[d.Arguments.ForName("token").Value.Raw])
 	}
 
-	answer := s.Do(r.method, r.path, r.body, headers...)
+	response := s.Do(r.method, r.path, r.body, headers...)
 	what := fmt.Sprintf("%s.%s = %.80s by %s", f.root.Name, strings.Join(f.path, "."), value, r.way)
 
 	for _, code := range []schema.Code{schema.CodeInternal, schema.CodeUpstreamUnavailable} {
-		if strings.Contains(string(answer.Body), `"`+string(code)+`"`) || answer.Status >= 500 {
-			s.T.Errorf("%s: %d %.300s", what, answer.Status, answer.Body)
+		if strings.Contains(string(response.Body), `"`+string(code)+`"`) || response.Status >= 500 {
+			s.T.Errorf("%s: %d %.300s", what, response.Status, response.Body)
 			return "", false
 		}
 	}
@@ -295,17 +295,17 @@ func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dro
 			Extensions struct{ Errors []struct{ Code string } }
 		}
 	}
-	_ = json.Unmarshal(answer.Body, &result)
+	_ = json.Unmarshal(response.Body, &result)
 
 	// An unknown field is not a hint, and neither is a literal in a document.
 	whole := r.way == "variables" || r.way == "REST"
-	unknown := strings.Contains(string(answer.Body), `"unknown_field"`) ||
-		strings.Contains(string(answer.Body), "is not defined by type")
-	answered = answer.Status == http.StatusOK && len(result.Errors) == 0
+	unknown := strings.Contains(string(response.Body), `"unknown_field"`) ||
+		strings.Contains(string(response.Body), "is not defined by type")
+	answered = response.Status == http.StatusOK && len(result.Errors) == 0
 	if f.hint && whole && !unknown && !answered {
-		s.T.Errorf("%s: the hint is rejected: %d %.300s", what, answer.Status, answer.Body)
+		s.T.Errorf("%s: the hint is rejected: %d %.300s", what, response.Status, response.Body)
 	}
-	return answer.Header.Get(request.HeaderDropped), answered
+	return response.Header.Get(request.HeaderDropped), answered
 }
 
 // A subscription that does not select exactly one field is a client error, with and
@@ -322,19 +322,19 @@ func TestSubscriptionToOneField(t *testing.T) {
 	} {
 		body, _ := json.Marshal(object{"query": document})
 		for _, token := range []string{"", config.DevAdminToken} {
-			answer := s.Do(http.MethodPost, "/graphql", string(body),
+			response := s.Do(http.MethodPost, "/graphql", string(body),
 				"Accept: text/event-stream, application/graphql-response+json", "Authorization: Bearer "+token)
-			if answer.Status != http.StatusBadRequest {
-				t.Errorf("%s with the token %q: %d %s", document, token, answer.Status, answer.Body)
+			if response.Status != http.StatusBadRequest {
+				t.Errorf("%s with the token %q: %d %s", document, token, response.Status, response.Body)
 			}
 		}
 	}
 
 	// A field that is selected twice counts once.
-	answer := s.Do(http.MethodPost, "/graphql", `{"query":"subscription { leadEvents { position } leadEvents { restarted } }"}`,
+	response := s.Do(http.MethodPost, "/graphql", `{"query":"subscription { leadEvents { position } leadEvents { restarted } }"}`,
 		"Accept: text/event-stream", "Authorization: Bearer "+config.DevAdminToken)
-	if answer.Status != http.StatusOK {
-		t.Errorf("one field selected twice: %d %s", answer.Status, answer.Body)
+	if response.Status != http.StatusOK {
+		t.Errorf("one field selected twice: %d %s", response.Status, response.Body)
 	}
 	if log := s.Log.String(); strings.Contains(log, `"level":"error"`) {
 		t.Errorf("errors are logged: %.2000s", log)

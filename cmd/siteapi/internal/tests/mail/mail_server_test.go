@@ -83,10 +83,10 @@ func TestKilledWhileMailing(t *testing.T) {
 	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Hang})
 	input := apptest.NewLead("killed")
 	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": address("killed")}
-	status, answer := service.Post("/api/quote/submit", input)
-	id, _ := answer["submissionId"].(string)
+	status, response := service.Post("/api/quote/submit", input)
+	id, _ := response["submissionId"].(string)
 	if status != 200 || id == "" {
-		t.Fatalf("submitting: %d %v", status, answer)
+		t.Fatalf("submitting: %d %v", status, response)
 	}
 	sent(1)
 	_ = service.End(syscall.SIGKILL)
@@ -302,9 +302,9 @@ func TestMailInProduction(t *testing.T) {
 	}
 	r := apptest.Launch(t, dir, slices.Concat(settings, apptest.DefaultLimits(t))...)
 	body := apptest.NewLead("visit")
-	status, answer := r.Post("/api/quote/submit", body) // its address is in example.com
+	status, response := r.Post("/api/quote/submit", body) // its address is in example.com
 	if status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
+		t.Fatalf("%d %v", status, response)
 	}
 	apptest.Eventually(t, "the mail to sales arrives", func() bool { return len(apptest.MailsTo(server, "sales@lumen.test")) == 1 })
 

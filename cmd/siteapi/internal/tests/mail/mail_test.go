@@ -396,9 +396,9 @@ func TestMailsInDevelopment(t *testing.T) {
 func leadAsOperator(s *apptest.Service, id, fields string) object {
 	s.T.Helper()
 	var found struct{ Data struct{ Lead object } }
-	answer := s.Answer(schema.RoleAdmin, `{ lead(id: "`+id+`") { `+fields+` } }`)
-	if err := json.Unmarshal(answer, &found); err != nil || found.Data.Lead == nil {
-		s.T.Fatalf("reading a lead: %v %s", err, answer)
+	response := s.Response(schema.RoleAdmin, `{ lead(id: "`+id+`") { `+fields+` } }`)
+	if err := json.Unmarshal(response, &found); err != nil || found.Data.Lead == nil {
+		s.T.Fatalf("reading a lead: %v %s", err, response)
 	}
 	return found.Data.Lead
 }

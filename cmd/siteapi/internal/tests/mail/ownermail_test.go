@@ -89,7 +89,7 @@ func TestOwnerMail(t *testing.T) {
 	apptest.Eventually(t, "no mail to an owner is pending", func() bool { return ownerMailsDone(s) == 5 })
 
 	// The job of the mail is stored with the assignment, so nothing that happens to the request
-	// or the service afterwards prevents it.
+	// or the service afterward prevents it.
 	key, err := s.App.Data.Store.HashKey(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -173,8 +173,8 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 		if _, text := b.SignIn(); b.Cookie == nil {
 			t.Fatal(text)
 		}
-		if _, answer := b.Send("GET", "/admin/operator", ""); answer["email"] != want {
-			t.Errorf("%v: the login has the address %q, want %q", claims, answer["email"], want)
+		if _, response := b.Send("GET", "/admin/operator", ""); response["email"] != want {
+			t.Errorf("%v: the login has the address %q, want %q", claims, response["email"], want)
 		}
 	}
 	assign := func(id, owner string) {
@@ -212,8 +212,8 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	// A check of the role also updates the address.
 	p.Set(func() { p.Claims = map[string]any{"email": "new@lumen.test", "email_verified": true} })
 	s.Damage(`UPDATE logins SET check_at = 1`)
-	if _, answer := b.Send("GET", "/admin/operator", ""); answer["email"] != "new@lumen.test" {
-		t.Errorf("after the check the login has the address %q", answer["email"])
+	if _, response := b.Send("GET", "/admin/operator", ""); response["email"] != "new@lumen.test" {
+		t.Errorf("after the check the login has the address %q", response["email"])
 	}
 
 	out, _ := s.Run("sessions", "list")

@@ -96,7 +96,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 	}
 
 	s := apptest.Start(t, nil)
-	answer := s.GraphQLOutcome(
+	response := s.GraphQLOutcome(
 		s.Query(`{ SiteSettings(id: "siteSettings") `+selection("SiteSettings")+` }`, nil))
 
 	var check func(path string, value any)
@@ -107,7 +107,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 				"or newSettings in resolvers/content/settings.go leaves it out", path)
 		case map[string]any:
 			if len(value) == 0 {
-				t.Errorf("no settings: %s", answer.Raw)
+				t.Errorf("no settings: %s", response.Raw)
 			}
 			for name, below := range value {
 				check(path+"."+name, below)
@@ -119,7 +119,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 		}
 	}
 
-	check("SiteSettings", answer.Data)
+	check("SiteSettings", response.Data)
 }
 
 // TestStudioShowsEveryFieldOfALead fails for a field of a lead that the studio's

@@ -26,7 +26,7 @@ func manual(t *testing.T, pages ...string) string {
 }
 
 // example is a command of the README with its documented output.
-type example struct{ command, answer string }
+type example struct{ command, output string }
 
 // examples reads the blocks marked `console`.
 func examples(text string) []example {
@@ -40,22 +40,22 @@ func examples(text string) []example {
 			}
 
 			last := &list[len(list)-1]
-			last.answer = strings.TrimPrefix(last.answer+"\n"+line, "\n")
+			last.output = strings.TrimPrefix(last.output+"\n"+line, "\n")
 		}
 	}
 	return list
 }
 
 // like turns a documented output, in which … stands for anything, into a pattern.
-func like(answer string) *regexp.Regexp {
-	parts := strings.Split(answer, "…")
+func like(output string) *regexp.Regexp {
+	parts := strings.Split(output, "…")
 	for i, part := range parts {
 		parts[i] = regexp.QuoteMeta(part)
 	}
 	return regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`)
 }
 
-func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
+func TestReadmeCommandsPrintWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl"} {
 		_, err := exec.LookPath(tool)
@@ -74,8 +74,8 @@ func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
 		command := strings.NewReplacer("localhost:8080", base, "/tmp/", dir+"/").Replace(e.command)
 		cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
 		out, err := cmd.CombinedOutput()
-		if got := strings.TrimRight(string(out), "\n"); err != nil || !like(e.answer).MatchString(got) {
-			t.Errorf("%s\nprints %s %v\nwant   %s", e.command, got, err, e.answer)
+		if got := strings.TrimRight(string(out), "\n"); err != nil || !like(e.output).MatchString(got) {
+			t.Errorf("%s\nprints %s %v\nwant   %s", e.command, got, err, e.output)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 		`{ quotePdf(id: " ` + id + ` ") { fileName } }`,
 		`{ funnel(source: " ads ", campaign: " spring ") { sources { source campaign leads } } }`,
 	} {
-		text := string(s.Answer(schema.RoleAdmin, operation))
+		text := string(s.Response(schema.RoleAdmin, operation))
 		found := strings.Contains(text, id) || strings.Contains(text, `"leads":1`) ||
 			strings.Contains(text, `"fileName":"quote-`)
 		if !found || strings.Contains(text, `"errors"`) || strings.Contains(text, "NOT_FOUND") {
@@ -75,9 +75,9 @@ func TestInvisibleArguments(t *testing.T) {
 		`{ funnel(source: "*", campaign: "*") { leads sources { source leads } } }`,
 		`mutation { assignLead(id: "` + id + `", owner: "*") { owner } }`,
 	} {
-		want := string(s.Answer(schema.RoleAdmin, strings.ReplaceAll(operation, "*", "")))
+		want := string(s.Response(schema.RoleAdmin, strings.ReplaceAll(operation, "*", "")))
 		for _, blank := range []string{" ", `\u200b`, `\u3164`} {
-			got := string(s.Answer(schema.RoleAdmin, strings.ReplaceAll(operation, "*", blank)))
+			got := string(s.Response(schema.RoleAdmin, strings.ReplaceAll(operation, "*", blank)))
 			if got != want || strings.Contains(got, `"errors"`) {
 				t.Errorf("%s with %q: %s, want %s", operation, blank, got, want)
 			}

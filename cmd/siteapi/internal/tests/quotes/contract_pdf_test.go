@@ -44,7 +44,7 @@ func TestContractPDF(t *testing.T) {
 		t.Error("locale=es does not return the Spanish document")
 	}
 
-	answer := s.Query(`query($id: ID!) { quotePdf(id: $id) { size etag locale content } }`, object{"id": id})
+	response := s.Query(`query($id: ID!) { quotePdf(id: $id) { size etag locale content } }`, object{"id": id})
 	var decoded struct {
 		Data struct {
 			QuotePdf struct {
@@ -54,7 +54,7 @@ func TestContractPDF(t *testing.T) {
 			}
 		}
 	}
-	err := json.Unmarshal(answer.Body, &decoded)
+	err := json.Unmarshal(response.Body, &decoded)
 	if q := decoded.Data.QuotePdf; err != nil || !bytes.Equal(q.Content, got.Body) || q.Size != len(got.Body) ||
 		q.Etag != etag || q.Locale != "ro" {
 		t.Errorf("the GraphQL field does not return the same document: %v", err)

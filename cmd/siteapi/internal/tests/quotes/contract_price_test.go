@@ -193,9 +193,9 @@ func TestContractPriceOfALead(t *testing.T) {
 	}
 }
 
-// TestContractHonouredPrices submits prices that changed after they were shown. Repeating
+// TestContractHonoredPrices submits prices that changed after they were shown. Repeating
 // a request after the change returns the same lead.
-func TestContractHonouredPrices(t *testing.T) {
+func TestContractHonoredPrices(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
 	shown := waitForEstimate(s, webApp, 12000)
@@ -212,8 +212,8 @@ func TestContractHonouredPrices(t *testing.T) {
 		want     float64
 		status   lead.PriceStatus
 	}{
-		"honoured":      {shown, 0, 12000, lead.Honoured},
-		"in time":       {shown, 23 * time.Hour, 12000, lead.Honoured},
+		"honored":       {shown, 0, 12000, lead.Honored},
+		"in time":       {shown, 23 * time.Hour, 12000, lead.Honored},
 		"too late":      {shown, 25 * time.Hour, 20000, lead.Verified},
 		"no revision":   {"", 0, 20000, lead.Verified},
 		"malformed":     {strings.ToUpper(shown) + "x", 0, 20000, lead.Verified},
@@ -257,7 +257,7 @@ func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 		t.Errorf("%v: listed as %s", err, out)
 	}
 	const fields = `{ max currency toBeAgreed } `
-	shown := string(s.Answer(schema.RoleViewer,
+	shown := string(s.Response(schema.RoleViewer,
 		`{ leads { edges { node { priceStatus estimate `+fields+`sentEstimate `+fields+`} } } }`))
 	if !strings.Contains(shown, `{"priceStatus":"UNPRICED","estimate":{"max":1500,"currency":"EUR","toBeAgreed":true},`+
 		`"sentEstimate":{"max":0,"currency":"EUR","toBeAgreed":true}}`) ||

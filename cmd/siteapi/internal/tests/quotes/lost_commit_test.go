@@ -15,7 +15,7 @@ import (
 
 // proxy forwards a service's connections to PostgreSQL. When a connection commits after
 // it has sent the statement in after, proxy closes it: PostgreSQL receives the COMMIT,
-// but its answer is lost. This happens once for each value of after.
+// but its response is lost. This happens once for each value of after.
 type proxy struct {
 	net.Listener
 	server string
@@ -87,13 +87,13 @@ func (p *proxy) forward(client net.Conn) {
 			return
 		}
 		if lost {
-			_, _ = server.Read(buffer) // the lost answer
+			_, _ = server.Read(buffer) // the lost response
 			return
 		}
 	}
 }
 
-// TestLostCommit loses PostgreSQL's answer to a COMMIT. The lead is stored with its
+// TestLostCommit loses PostgreSQL's response to a COMMIT. The lead is stored with its
 // deliveries, but the request fails with an error that mentions this. Repeating it
 // returns the stored lead and creates no second one.
 func TestLostCommit(t *testing.T) {
@@ -107,7 +107,7 @@ func TestLostCommit(t *testing.T) {
 	if refused.Status != 503 || refused.Code != "UPSTREAM_UNAVAILABLE" ||
 		!strings.Contains(refused.Raw, "it is unknown whether") ||
 		!strings.Contains(refused.Raw, "send the same request again") {
-		t.Errorf("after the lost answer: %d %s", refused.Status, refused.Raw)
+		t.Errorf("after the lost response: %d %s", refused.Status, refused.Raw)
 	}
 
 	apptest.Eventually(t, "the lead is delivered", func() bool { return len(s.Files("cms")) == 1 })
@@ -128,7 +128,7 @@ func TestLostCommit(t *testing.T) {
 	for _, want := range []int{1, 0} {
 		if out, code := apptest.Command(t, env,
 			"leads", "erase", "--email", "ana@example.com", "--yes", "--server", s.Base); code != want {
-			t.Errorf("erasing, with a lost answer and again: exit code %d, want %d: %s", code, want, out)
+			t.Errorf("erasing, with a lost response and again: exit code %d, want %d: %s", code, want, out)
 		}
 	}
 }

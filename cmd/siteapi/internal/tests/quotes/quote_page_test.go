@@ -205,11 +205,11 @@ func TestActsOnQuotePage(t *testing.T) {
 			strings.Contains(page, "Ask for deletion") || strings.Contains(page, "surveys") {
 			t.Errorf("the page is %s", page)
 		}
-		audit := string(s.Answer(schema.RoleAdmin, `{ audit(first: 50) { edges { node { action actor lead } } } }`))
+		audit := string(s.Response(schema.RoleAdmin, `{ audit(first: 50) { edges { node { action actor lead } } } }`))
 		if strings.Count(audit, `"visitor"`) != 2 || strings.Count(audit, `"DELETION_REQUESTED"`) != 1 {
 			t.Errorf("the audit has %s", audit)
 		}
-		shown := string(s.Answer(schema.RoleSales, `{ lead(id: "`+id+`") { deletionRequestedAt quoteUrl } }`))
+		shown := string(s.Response(schema.RoleSales, `{ lead(id: "`+id+`") { deletionRequestedAt quoteUrl } }`))
 		if strings.Contains(shown, "null") || !strings.Contains(shown, "/api/quote/page?id="+id) {
 			t.Errorf("operators see %s", shown)
 		}

@@ -130,7 +130,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 				maps.Copy(in, tt.change)
 				got := s.Through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
 				if got.Data["success"] != true {
-					t.Fatalf("the answer is %s", got.Raw)
+					t.Fatalf("the response is %s", got.Raw)
 				}
 
 				id := got.Data["submissionId"].(string)
@@ -153,7 +153,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 	}
 }
 
-// The answer does not reveal whether a lead is in review. A repetition without a value in
+// The response does not reveal whether a lead is in review. A repetition without a value in
 // the honeypot field returns the same id and does not release the lead.
 func TestRepeatedLeadInReview(t *testing.T) {
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestRepeatedLeadInReview(t *testing.T) {
 	first := s.Through("REST", "submitQuote", object{"input": in})
 	id := first.Data["submissionId"].(string)
 	if looks := strings.ReplaceAll(first.Raw, id, other.Data["submissionId"].(string)); looks != other.Raw {
-		t.Errorf("answers differ:\n%s\n%s", looks, other.Raw)
+		t.Errorf("responses differ:\n%s\n%s", looks, other.Raw)
 	}
 
 	delete(in, "website")

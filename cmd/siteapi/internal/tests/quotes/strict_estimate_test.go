@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A model invents slugs, and a misspelt one has no price, so that the range would be too low.
+// A model invents slugs, and a misspelled one has no price, so that the range would be too low.
 // With strict each slug that the CMS does not offer is an error with those of its field. The
 // calculator's route stays lenient.
 func TestStrictEstimate(t *testing.T) {

@@ -253,7 +253,7 @@ export const en = {
     progress: (leads: string) => `Exporting … ${leads} so far`,
     done: (leads: string) => `${leads} exported.`,
     stopped: (why: string) => `The export stopped: ${why}`,
-    cancelled: "The export was cancelled.",
+    canceled: "The export was canceled.",
   },
 
   lead: {

@@ -230,7 +230,7 @@ export const es: Words = {
     progress: (leads) => `Exportando… ${leads} hasta ahora`,
     done: (leads) => `Exportación terminada: ${leads}.`,
     stopped: (why) => `La exportación se ha detenido: ${why}`,
-    cancelled: "La exportación se ha cancelado.",
+    canceled: "La exportación se ha cancelado.",
   },
 
   lead: {

@@ -230,7 +230,7 @@ export const ro: Words = {
     progress: (leads) => `Se exportă… până acum ${leads}`,
     done: (leads) => `Export încheiat: ${leads}.`,
     stopped: (why) => `Exportul s-a oprit: ${why}`,
-    cancelled: "Exportul a fost anulat.",
+    canceled: "Exportul a fost anulat.",
   },
 
   lead: {

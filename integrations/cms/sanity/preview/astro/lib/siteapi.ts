@@ -52,12 +52,12 @@ function previewHeaders(cookies: AstroCookies): Record<string, string> {
 
 /** Queries published content, or drafts in a preview. Pages that call it must be rendered on demand. */
 export async function query<T>(document: string, variables: {locale: string}, cookies: AstroCookies): Promise<T> {
-  const answer = await fetch(`${setting('SITEAPI_URL')}/graphql`, {
+  const response = await fetch(`${setting('SITEAPI_URL')}/graphql`, {
     method: 'POST',
     headers: {'Content-Type': 'application/json', ...((await previews(cookies)) ? previewHeaders(cookies) : {})},
     body: JSON.stringify({query: document, variables}),
   })
-  const {data, errors} = await answer.json()
+  const {data, errors} = await response.json()
   if (errors?.length) throw new Error(errors[0].message)
   return data
 }

@@ -8,8 +8,8 @@ if (window.self !== window.top) {
   enableVisualEditing({
     refresh: async () => location.reload(),
     onPerspectiveChange: async (perspective) => {
-      const answer = await fetch('/api/preview/perspective', {method: 'POST', body: String(perspective)})
-      if ((await answer.text()) === 'changed') location.reload()
+      const response = await fetch('/api/preview/perspective', {method: 'POST', body: String(perspective)})
+      if ((await response.text()) === 'changed') location.reload()
     },
     history: {
       subscribe: (listener) => {

@@ -40,13 +40,13 @@ async function previewHeaders(): Promise<Record<string, string>> {
 /** Queries published content, cached until its tag is revalidated, or uncached drafts in draft mode. */
 export async function query<T>(document: string, variables: {locale: string}): Promise<T> {
   const {isEnabled} = await draftMode()
-  const answer = await fetch(`${service}/graphql`, {
+  const response = await fetch(`${service}/graphql`, {
     method: 'POST',
     headers: {'Content-Type': 'application/json', ...(isEnabled ? await previewHeaders() : {})},
     body: JSON.stringify({query: document, variables}),
     ...(isEnabled ? {cache: 'no-store'} : {cache: 'force-cache', next: {tags: [`content:locale:${variables.locale}`]}}),
   })
-  const {data, errors} = await answer.json()
+  const {data, errors} = await response.json()
   if (errors?.length) throw new Error(errors[0].message)
   return data
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/props"
 )
 
-// palette holds the colours of one document: one accent and greys.
+// palette holds the colors of one document: one accent and grays.
 type palette struct {
-	// ink is the colour of text, muted that of labels and small print, rule that of
+	// ink is the color of text, muted that of labels and small print, rule that of
 	// hairlines.
 	ink, muted, rule props.Color
 
@@ -20,7 +20,7 @@ type palette struct {
 
 // newPalette returns the palette of a company.
 func newPalette(c Company) *palette {
-	accent, _ := parseColour(c.AccentColor())
+	accent, _ := parseColor(c.AccentColor())
 	strong := accent
 	for contrast(strong) < 4.5 {
 		strong = mix(strong, props.Color{}, 0.06)
@@ -36,13 +36,13 @@ func newPalette(c Company) *palette {
 	}
 }
 
-func parseColour(text string) (props.Color, bool) {
+func parseColor(text string) (props.Color, bool) {
 	var c props.Color
 	n, err := fmt.Sscanf(text, "#%02x%02x%02x", &c.Red, &c.Green, &c.Blue)
 	return c, err == nil && n == 3 && len(text) == 7
 }
 
-// mix moves a colour towards another. share is 0 for the first colour and 1 for the
+// mix moves a color toward another. share is 0 for the first color and 1 for the
 // second.
 func mix(from, to props.Color, share float64) props.Color {
 	blend := func(a, b int) int { return a + int(math.Round(float64(b-a)*share)) }
@@ -53,7 +53,7 @@ func mix(from, to props.Color, share float64) props.Color {
 	}
 }
 
-// contrast returns the contrast of a colour with white as WCAG 2 defines it, from 1 to
+// contrast returns the contrast of a color with white as WCAG 2 defines it, from 1 to
 // 21.
 func contrast(c props.Color) float64 {
 	linear := func(v int) float64 {
