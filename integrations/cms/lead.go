@@ -33,7 +33,7 @@ type LeadDocument struct {
 	Locale      string           `json:"locale,omitempty"`
 	SubmittedAt string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
 	PDFPath     string           `json:"pdfPath"`     // relative to the site
-	PagePath    string           `json:"pagePath"`    // as well
+	PagePath    string           `json:"pagePath"`    // relative to the site
 }
 
 // Consent is a list item in a lead's document. Sanity Studio requires a key for each

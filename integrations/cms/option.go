@@ -31,7 +31,7 @@ func Labels(docs []Document, locale string) map[string]string {
 		}
 
 		var option struct{ Label any }
-		_ = json.Unmarshal(d.Fields, &option) // without a label the document is skipped
+		_ = json.Unmarshal(d.Fields, &option) // A document without a label is skipped.
 		label, _ := Text(option.Label, locale)
 		_, slug := OptionSlug(d)
 		if slug == "" || label == "" {

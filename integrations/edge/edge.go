@@ -18,8 +18,8 @@ import (
 // CDN describes the purge requests of a kind of CDN.
 type CDN struct {
 	Kind string
-	// Keys is the header for the keys, separated by spaces. If it is empty, the keys are the
-	// list "tags" of a JSON body.
+	// Keys is the header for the keys, separated by spaces. If empty, the keys are sent as
+	// "tags" in a JSON body.
 	Keys   string
 	Method string
 	Token  string            // the header for the token; empty: Authorization, as a bearer token
@@ -146,7 +146,7 @@ func (n *Notifier) Notify(ctx context.Context, keys []string) error {
 		changed.Locales = append(changed.Locales, key[strings.LastIndexByte(key, ':')+1:])
 	}
 
-	// A repetition has a new id, so that receivers do not ignore it.
+	// Each call has a new id, since receivers drop ids that they have seen.
 	id, now := "content_"+rand.Text(), time.Now().UTC().Truncate(time.Millisecond)
 	body, header, err := n.signer.Sign(id, "content.changed", now, changed)
 	if err != nil {

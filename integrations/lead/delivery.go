@@ -23,8 +23,8 @@ const (
 // Targets lists all targets, in the order they are shown.
 func Targets() []Target { return []Target{CMS, CRM, Webhook, VisitorMail, SalesMail} }
 
-// BestEffort reports whether deliveries to a target affect neither the state nor the
-// retention of their leads and alert no operator.
+// BestEffort reports whether failures of a target are ignored: they do not change the
+// lead's state or retention, or alert anyone.
 func (t Target) BestEffort() bool { return t == VisitorMail }
 
 // AttemptTime is the longest time of an attempt, including the storing of its result. An
@@ -108,8 +108,8 @@ var ErrUnconfirmed = errors.New("it was handed over but not confirmed, so it may
 // HandOver counts how often a part of a delivery was handed over without a response.
 type HandOver struct {
 	Times int       `json:"times"`
-	At    time.Time `json:"at"`  // of the last time
-	Job   int64     `json:"job"` // of the last time
+	At    time.Time `json:"at"`  // the last time
+	Job   int64     `json:"job"` // the job that handed it over last
 }
 
 // Attempt is a failed attempt at a delivery.

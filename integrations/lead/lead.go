@@ -252,10 +252,10 @@ type Note struct {
 // PriceStatus is the origin of a lead's price range.
 type PriceStatus string
 
-// The statuses of prices.
+// The statuses of prices. HONOURED keeps the spelling under which it is stored everywhere.
 const (
 	Verified    PriceStatus = "VERIFIED"     // computed by the service, by the rules at that time
-	Honored     PriceStatus = "HONOURED"     // computed by the service, by rules that had just been replaced; the API keeps this spelling
+	Honored     PriceStatus = "HONOURED"     // computed by the service, by rules that had just been replaced
 	Unpriced    PriceStatus = "UNPRICED"     // to be confirmed: choices have no price, or all exceed 1e9
 	NotVerified PriceStatus = "NOT_VERIFIED" // sent by the client
 )

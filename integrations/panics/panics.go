@@ -51,7 +51,7 @@ func callers() []string {
 		var f runtime.Frame
 		f, more = frames.Next()
 		if f.Function == "runtime.gopanic" {
-			list = nil // what follows led to the panic
+			list = nil // The frames below led to the panic.
 		} else if !strings.HasPrefix(f.Function, "runtime.") {
 			list = append(list, fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(f.File)), path.Base(f.File), f.Line))
 		}

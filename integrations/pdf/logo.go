@@ -42,7 +42,7 @@ func PrepareLogo(raw []byte) ([]byte, error) {
 		return nil, err
 	}
 
-	visible, light := survey(src)
+	visible, light := contentBounds(src)
 	if visible.Empty() {
 		return nil, errors.New("the image is empty")
 	}
@@ -73,10 +73,10 @@ func decode(raw []byte) (image.Image, error) {
 	return upright(img, raw), nil
 }
 
-// survey returns the part of an image that differs from white paper, and reports whether
-// a transparent image is too light to be seen on white. In such an image, every pixel
-// that is not transparent counts as visible.
-func survey(img image.Image) (visible image.Rectangle, light bool) {
+// contentBounds returns the bounds of the part that is visible on white, and whether a
+// transparent image is too light to be seen on white. In such an image, every pixel that is
+// not transparent counts as visible.
+func contentBounds(img image.Image) (visible image.Rectangle, light bool) {
 	var inked image.Rectangle
 	var sum, weight float64
 

@@ -14,7 +14,7 @@ type Summary struct {
 	Recipient       []string // name, company, address and telephone number, as typed
 
 	Choices     []Row // project type, complexity and timeline
-	Features    []Row // without labels
+	Features    []Row // Their labels are empty.
 	Adjustments []Row // differences between the sum of the choices and the range
 }
 
@@ -52,7 +52,7 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 
 	amounts := amountsOf(words, &l, shown)
 	choice := func(label, field, slug string) Row {
-		return Row{label, print(Label(slug, d.Labels)), amounts.of(words, field, slug)}
+		return Row{label, print(Label(slug, d.Labels)), amounts.text(words, field, slug)}
 	}
 	s.Choices = rows(
 		choice(words.ProjectType, "projectType", l.Selections.ProjectType),
@@ -66,7 +66,7 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 		{lead.LineMinimum, words.Minimum},
 		{lead.LineRounding, words.Rounding},
 	} {
-		if amount := amounts.of(words, line[0], ""); amount != "" {
+		if amount := amounts.text(words, line[0], ""); amount != "" {
 			s.Adjustments = append(s.Adjustments, Row{Value: line[1], Amount: amount})
 		}
 	}
@@ -108,8 +108,8 @@ func amountsOf(words *Words, l *lead.Lead, shown func(rune) bool) amounts {
 	return texts
 }
 
-// of returns the text next to a choice, or next to a line without a slug.
-func (a amounts) of(words *Words, field, slug string) string {
+// text returns the text next to a choice, or next to a line without a slug.
+func (a amounts) text(words *Words, field, slug string) string {
 	if text, ok := a[[2]string{field, slug}]; ok {
 		return text
 	}

@@ -26,7 +26,7 @@ type Words struct {
 	// ValidUntil is the format of a sentence with the day.
 	Unpriced, ValidUntil string
 
-	// Open replaces a missing amount, Included an amount of 0.
+	// Open is printed for a missing amount, Included for 0.
 	Open, Included string
 
 	// Adjustments, Minimum and Rounding name the differences between the sum of the

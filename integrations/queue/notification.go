@@ -162,7 +162,7 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 // Backlog is how long a receiver has been behind.
 type Backlog struct {
 	Receiver string
-	Oldest   time.Duration // 0: notified twice of the latest change
+	Oldest   time.Duration // 0: each was notified twice of the latest change
 }
 
 // Backlogs returns the backlog of each receiver.

@@ -79,7 +79,7 @@ type Options struct {
 // TargetConfig configures the deliveries to one target.
 type TargetConfig struct {
 	Name        lead.Target
-	Off         string  // reason for creating no new deliveries; existing ones are still attempted
+	Off         string  // why no deliveries are created; existing ones are still attempted
 	MaxAttempts int     // attempts before a delivery fails; 0: enough for three days
 	MaxWorkers  int     // simultaneous attempts
 	PerSecond   float64 // attempts per second; 0: no limit
@@ -166,8 +166,9 @@ func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*
 		Workers:    workers,
 		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only the owner
 		// of the table can do it.
-		ReindexerIndexNames:  []string{},
-		RescueStuckJobsAfter: lead.CMS.AttemptTime(), // or after the timeout of its worker, if that is longer
+		ReindexerIndexNames: []string{},
+		// A worker with a longer timeout extends this time.
+		RescueStuckJobsAfter: lead.CMS.AttemptTime(),
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("setting up the queue: %w", err)

@@ -21,9 +21,11 @@ type Try struct {
 
 func newTry(s *store.Store, l *lead.Lead, d lead.Delivery) *Try {
 	t := &Try{Lead: l, delivery: d}
-	t.HandOvers = HandOvers{job: d.Job, parts: d.HandedOver, save: func(ctx context.Context) error {
-		return s.NoteParts(ctx, t.delivery)
-	}}
+	t.HandOvers = HandOvers{
+		job:   d.Job,
+		parts: d.HandedOver,
+		save:  func(ctx context.Context) error { return s.NoteParts(ctx, t.delivery) },
+	}
 	return t
 }
 

@@ -38,7 +38,7 @@ type PrunedDetail struct {
 
 // AuditFilter narrows a listing of the audit, newest entries first.
 type AuditFilter struct {
-	Lead   string // only entries of this lead; empty: of all
+	Lead   string // only entries of this lead; empty: all entries
 	Before int64  // only entries with a lower number; 0: all
 	Limit  int
 }

@@ -111,13 +111,13 @@ func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delive
 		c.add("id = ?", f.ID)
 	}
 	if len(f.Leads) > 0 {
-		in(&c, "lead_id", f.Leads)
+		addIn(&c, "lead_id", f.Leads)
 	}
 	if f.Target != "" {
 		c.add("target = ?", f.Target)
 	}
 	if len(f.States) > 0 {
-		in(&c, deliveryState, f.States)
+		addIn(&c, deliveryState, f.States)
 	}
 	if !slices.ContainsFunc(f.States, lead.DeliveryState.Settled) && len(f.States) > 0 {
 		c.add("progress > 0") // these are few and have their own index
@@ -215,7 +215,7 @@ func (s *Store) RemoveDeliveries(
 ) (removed, running int, err error) {
 	err = s.write(ctx, "removing deliveries", func(ctx context.Context, tx Tx) error {
 		var c conditions
-		in(&c, "lead_id", leadIDs)
+		addIn(&c, "lead_id", leadIDs)
 		c.add(deliveryState + " <> 'running'")
 		n, err := tx.Exec(ctx, "DELETE FROM deliveries"+c.where(), c.args...)
 		if err != nil {

@@ -116,7 +116,7 @@ func (c *conditions) match(f Filter) {
 	}
 	if len(f.Progress) > 0 {
 		c.add("review = 0")
-		in(c, leadProgress, f.Progress)
+		addIn(c, leadProgress, f.Progress)
 	}
 	if len(f.Progress) > 0 && !slices.Contains(f.Progress, lead.Delivered) {
 		c.add("progress > 0") // these are few and have their own index
@@ -158,7 +158,7 @@ WHERE purpose = ? AND given = 1 AND withdrawn_at = 0)`, f.Consent)
 	}
 
 	if len(f.IDs) > 0 {
-		in(c, "id", f.IDs)
+		addIn(c, "id", f.IDs)
 	}
 
 	if !f.Since.IsZero() {

@@ -66,8 +66,7 @@ WHERE name = $1`, receiver, number)
 	return err
 }
 
-// Behind returns how long each receiver has been behind, that is, not been notified of the
-// latest change.
+// Behind returns for how long each receiver has not been notified of the latest change.
 func (s *Store) Behind(ctx context.Context) (map[string]time.Duration, error) {
 	type row struct {
 		Name   string

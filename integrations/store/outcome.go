@@ -44,7 +44,7 @@ func (s *Store) SetCRMOutcome(
 	}
 
 	var newest conditions
-	in(&newest, column, keys)
+	addIn(&newest, column, keys)
 	newest.add("review = 0")
 	err = s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
 		leadID, err = one[string](ctx, tx, "finding the newest lead",

@@ -34,7 +34,7 @@ func fold(text string) string {
 // Limits on the terms of a lead. On disk, each takes about 100 bytes in addition to its text.
 const (
 	maxTerms     = 36
-	maxTermBytes = 700 // of all terms
+	maxTermBytes = 700 // the sum for all terms
 )
 
 // searchTerms returns the terms by which a lead is found: those of its contact, then the

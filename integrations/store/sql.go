@@ -120,8 +120,8 @@ func (c *conditions) where() string {
 	return " WHERE " + strings.Join(c.terms, " AND ")
 }
 
-// The function in adds the condition that a column has one of the values.
-func in[T any](c *conditions, column string, values []T) {
+// addIn adds the condition that a column has one of the values.
+func addIn[T any](c *conditions, column string, values []T) {
 	args := make([]any, len(values))
 	for i, v := range values {
 		args[i] = v

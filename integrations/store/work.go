@@ -135,7 +135,7 @@ func (s *Store) Notes(ctx context.Context, leadIDs []string) (map[string][]lead.
 		lead.Note
 	}
 	var c conditions
-	in(&c, "lead_id", leadIDs)
+	addIn(&c, "lead_id", leadIDs)
 	list, err := all[row](ctx, s.db, "reading notes", `SELECT lead_id, at, text,
 coalesce((SELECT name FROM operators WHERE actor = author), author) AS author FROM lead_notes`+
 		c.where()+" ORDER BY id", c.args...)

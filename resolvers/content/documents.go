@@ -69,7 +69,8 @@ func (s *Snapshot) sortKeys(documentType string) map[string]map[*schema.ContentD
 	}
 
 	keys := map[string]map[*schema.ContentDocument][]byte{}
-	texts := collate.New(language.Make(string(s.Locale))) // not safe for concurrent use
+	// A collator is not safe for concurrent use.
+	texts := collate.New(language.Make(string(s.Locale)))
 	for _, doc := range s.documents[documentType] {
 		fields := map[string]any{}
 		_ = json.Unmarshal(doc.Fields.(json.RawMessage), &fields) // drivers return objects only

@@ -34,8 +34,8 @@ func (r References) Resolve(docs []*schema.ContentDocument, depth int) ([]*schem
 	return resolved, nil
 }
 
-// fields adds the fields of a document to others, and replaces the references in them.
-// Within are the ids of the documents around it.
+// fields adds the fields of a document to the given ones, and resolves the references in
+// them. within has the ids of the enclosing documents.
 func (r References) fields(
 	doc *schema.ContentDocument, fields map[string]any, depth int, within []string,
 ) (json.RawMessage, error) {
@@ -74,7 +74,7 @@ func (r References) value(node any, depth int, within []string) (_ any, err erro
 		if depth > 0 && doc != nil && n["_dataset"] == nil &&
 			slices.Contains(r.Types, doc.Type) && !slices.Contains(within, ref) {
 			fields := map[string]any{"_id": doc.ID, "_type": doc.Type}
-			if n["_key"] != nil { // its place in a list
+			if n["_key"] != nil { // The key is the place in a list.
 				fields["_key"] = n["_key"]
 			}
 			return r.fields(doc, fields, depth-1, within)

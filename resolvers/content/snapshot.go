@@ -38,7 +38,7 @@ type Snapshot struct {
 
 	entry     string                               // revision of the cached entry it represents
 	size      int                                  // encoded size in bytes
-	documents map[string][]*schema.ContentDocument // by type, ordered by id
+	documents map[string][]*schema.ContentDocument // documents by type, ordered by id
 	byID      map[string]*schema.ContentDocument
 
 	mu   sync.Mutex                                               // guards keys

@@ -102,8 +102,8 @@ func readManifest(path string) ([]TrustedDocument, error) {
 
 	var texts map[string]string
 	if err := json.Unmarshal(data, &texts); err != nil {
-		return nil, fmt.Errorf("%s: neither version 1 of Apollo's format nor an object from id to document: %w",
-			path, err)
+		return nil, fmt.Errorf("%s: expected an Apollo manifest (version 1) "+
+			"or a JSON object that maps ids to documents: %w", path, err)
 	}
 	for id, text := range texts {
 		list = append(list, TrustedDocument{[]string{id}, path + ": " + id, text})
@@ -249,6 +249,7 @@ func withoutTypename(set ast.SelectionSet) (out ast.SelectionSet) {
 			if s.Name == "__typename" && s.Alias == s.Name && len(s.Directives) == 0 {
 				continue
 			}
+
 			field := *s
 			field.SelectionSet = withoutTypename(s.SelectionSet)
 			out = append(out, &field)

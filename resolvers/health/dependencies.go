@@ -225,6 +225,7 @@ func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, err
 	if err != nil {
 		return notChecked, nil //nolint:nilerr // the check of the database reports it
 	}
+
 	leads, networks, err := stored.MailNetworks(ctx)
 	if leads >= fewNetworks && networks == 1 {
 		warn(

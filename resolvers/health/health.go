@@ -28,8 +28,8 @@ type Check struct {
 	Settings []string
 }
 
-// ErrNotMade is the error of a check for something that the first start creates.
-var ErrNotMade = errors.New("it does not exist")
+// ErrNotCreated is the error of a check for something that the first start creates.
+var ErrNotCreated = errors.New("it does not exist")
 
 // Warn reports something that works but needs attention.
 type Warn func(detail, advice string)
@@ -62,7 +62,7 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	took := time.Since(began).Round(100 * time.Microsecond)
 
 	switch {
-	case errors.Is(err, ErrNotMade):
+	case errors.Is(err, ErrNotCreated):
 		warn(err.Error(),
 			"normal before the first start, which creates it; otherwise set DATA_DIR to the folder of the service")
 	case err != nil:

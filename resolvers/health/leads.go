@@ -134,7 +134,8 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 		return fmt.Sprintf("price rules with %d options in %s", len(current.Options), current.Currency), nil
 	}
 	if options && len(seen) == 0 {
-		warn("the calculator has choices but no price rules: leads have the client's range, or one to be agreed",
+		warn("the calculator has choices but no price rules: "+
+			"leads have the range that the client sent, or one to be agreed",
 			"publish a document quoteRules, see \"Prices\" in the manual of operations")
 	}
 	return "no price rules: leads have the client's range", nil

@@ -205,6 +205,7 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 	if err != nil {
 		return nil, err
 	}
+
 	d, settings := s.mailDocument(ctx, l, locale)
 	link := ""
 	if s.SiteURL != "" {
@@ -215,6 +216,7 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 		ContentType: file.ContentType,
 		Content:     file.Content,
 	})
+
 	if settings != nil && settings.Shown.ContactEmail != nil && s.formats.Email(*settings.Shown.ContactEmail) {
 		m.ReplyTo = *settings.Shown.ContactEmail
 	}

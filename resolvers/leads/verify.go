@@ -25,9 +25,9 @@ type verified struct {
 }
 
 // Verify resolves the root field `verifyDeliveries`. It looks up the leads submitted since
-// a time in the CMS and the CRM, or in the target that only names; other targets cannot be
-// searched. It counts leads that are under way without looking them up. With fix, it
-// resends missing leads.
+// a time in the CMS and the CRM, or only in one of them; other targets cannot be searched.
+// It counts leads that are under way without looking them up. With fix, it resends missing
+// leads.
 func (r *Resolver) Verify(
 	ctx context.Context, since time.Time, only lead.Target, fix bool,
 ) (*schema.DeliveryVerification, error) {

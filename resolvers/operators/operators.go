@@ -19,7 +19,7 @@ import (
 // Resolver resolves the fields about operators.
 type Resolver struct {
 	Store  *store.Store
-	Tokens []request.OperatorToken // those with the name of their holder
+	Tokens []request.OperatorToken // tokens that have the name of their holder
 	Log    zerolog.Logger
 	Now    func() time.Time
 }

@@ -138,7 +138,8 @@ func (r *Rules) Quote(choices []Choice) (q Quote) {
 	return q
 }
 
-// round rounds an amount, which is in parts of a minor unit, half up to a multiple of RoundTo.
+// round rounds half up to a multiple of RoundTo. amount is in fractions of a minor unit, of
+// which parts make one.
 func (r *Rules) round(amount, parts *big.Int) *big.Int {
 	roundTo := big.NewInt(r.RoundTo)
 	steps := rounded(amount, new(big.Int).Mul(parts, roundTo))

@@ -53,7 +53,7 @@ type view struct {
 	Logo         template.URL // data: address; empty: none
 	PDF          string
 	Consents     []consent
-	Asked        string // that deletion was requested; empty: it was not
+	Asked        string // a sentence if deletion was requested
 }
 
 // consent is a consent that was given with the lead.

@@ -119,7 +119,7 @@ func fit(v *lead.Visit) (dropped []string) {
 // fitAttribution drops values of an attribution until it is small enough, and returns their
 // names.
 func fitAttribution(a *lead.Attribution) (dropped []string) {
-	for _, part := range []struct {
+	parts := []struct {
 		name  string
 		value *string
 	}{
@@ -130,7 +130,9 @@ func fitAttribution(a *lead.Attribution) (dropped []string) {
 		{"medium", &a.Medium},
 		{"campaign", &a.Campaign},
 		{"source", &a.Source},
-	} {
+	}
+
+	for _, part := range parts {
 		// Source and campaign are also columns.
 		if *part.value != "" && encoded(a)+len(a.Source)+len(a.Campaign) > maxAttributionBytes {
 			*part.value = ""

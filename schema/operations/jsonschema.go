@@ -73,6 +73,7 @@ func (t *Schemas) Object(arguments []Argument) *jsonschema.Schema {
 	if t.Named == nil {
 		s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}} // false
 	}
+
 	for _, a := range arguments {
 		property := t.Argument(a, t.Named != nil)
 		property.Description = a.Description
@@ -80,6 +81,7 @@ func (t *Schemas) Object(arguments []Argument) *jsonschema.Schema {
 			property.Format = ""
 			property.Description += " A time such as 2026-01-31T09:30:00Z, or a day such as 2026-01-31, which is included."
 		}
+
 		if a.Default != nil {
 			value, _ := a.Default.Value(nil) // a literal of a valid document
 			property.Default, _ = json.Marshal(value)
@@ -87,6 +89,7 @@ func (t *Schemas) Object(arguments []Argument) *jsonschema.Schema {
 		if a.Required() {
 			s.Required = append(s.Required, a.Name)
 		}
+
 		s.Properties[a.Name] = property
 		s.PropertyOrder = append(s.PropertyOrder, a.Name)
 	}

@@ -149,7 +149,7 @@ func (o *Operation) directives() error {
 	for _, v := range o.VariableDefinitions {
 		arg, ok := o.argument(v)
 		if !ok {
-			return o.Errorf(v.Position, "$%s is not the value of any argument: pass it to one", v.Variable)
+			return o.Errorf(v.Position, "$%s is not passed to any argument", v.Variable)
 		}
 		o.Variables = append(o.Variables, arg)
 	}

@@ -31,7 +31,7 @@ type Tool struct {
 	Destructive bool
 	Idempotent  bool
 
-	arguments []Argument // those of the operation, without the omitted ones
+	arguments []Argument // the operation's arguments without the omitted ones
 	defaults  *ast.Value // values of omitted arguments, including fields of objects; nil: none
 }
 

@@ -32,7 +32,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	email := submitted.Contact.Email
 	l.Reply = words.Reply
 	if !mail.ASCII(email) {
-		l.Reply = words.NoReply // not every mail server supports such a Reply-To
+		l.Reply = words.NoReply // Not every mail server supports such a Reply-To.
 	}
 	l.Contact = facts(
 		fact{Label: words.Name, Value: name},

@@ -21,7 +21,7 @@ import (
 
 // Options are the parameters of [Open].
 type Options struct {
-	Pool *pgxpool.Pool // opened by [OpenPool]; the store closes it
+	Pool *pgxpool.Pool // opened by [OpenPool], and closed by the caller
 	Log  *slog.Logger  // logs each applied migration
 
 	// Queue creates deliveries in the store's transactions.

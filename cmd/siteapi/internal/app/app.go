@@ -59,7 +59,7 @@ type App struct {
 	background sync.WaitGroup
 }
 
-// New builds the service without starting any work.
+// New builds the service. Its background work starts with Start.
 func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, err error) {
 	a := &App{
 		Metrics:  telemetry.NewMetrics(Version()),

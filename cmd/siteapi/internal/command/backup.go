@@ -42,10 +42,10 @@ func (d commands) restoreCommand() *cobra.Command {
 	return command
 }
 
-// Prefixes of temporary folders.
+// Prefixes of temporary folders. That of a restore is in DATA_DIR.
 const (
 	backupPrefix  = ".siteapi-backup-"
-	restorePrefix = ".siteapi-restore-" // in DATA_DIR
+	restorePrefix = ".siteapi-restore-"
 )
 
 // backupParts returns patterns of the files in a backup, relative to DATA_DIR. A backup

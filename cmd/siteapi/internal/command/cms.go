@@ -78,7 +78,8 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 	outcome, err := setup.CreateWebhook(ctx, hook)
 	if err != nil {
 		return fmt.Errorf("%w\n"+
-			"(if the token may not manage webhooks, create the webhook by hand with the settings above)", err)
+			"(if the token lacks the permission to manage webhooks, create the webhook by hand "+
+			"with the settings above)", err)
 	}
 	c.printLine("%s", outcome)
 	return nil

@@ -187,7 +187,8 @@ type finding string
 
 func (f finding) Error() string { return string(f) }
 
-// ExitCode returns the exit code of an error: 2 if it is only a finding, 1 for a failure.
+// ExitCode returns the exit code of an error: 2 if a check found a problem, 1 if the
+// command failed.
 func ExitCode(err error) int {
 	if f, ok := errors.AsType[finding](err); ok && err.Error() == f.Error() {
 		return 2

@@ -127,7 +127,7 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 		CMS: func() (cms.Content, cms.Eraser, error) {
 			// Opening the driver would write the sample content.
 			if s.CMSDriver == "file" && missing(s.ContentPath()) {
-				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), health.ErrNotMade)
+				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), health.ErrNotCreated)
 			}
 			driver, err := c.open.CMS()
 			return driver, driver, err
@@ -178,6 +178,7 @@ func checkSignIn(s *config.Settings) health.Check {
 			if s.OIDCIssuer == "" {
 				return "single sign-on is off", nil
 			}
+
 			provider, err := inbox.Discover(ctx, s.OIDCIssuer)
 			if err != nil {
 				return "", err
@@ -322,7 +323,7 @@ func isLoopback(listen string) bool {
 
 func checkFolder(path string, warn health.Warn) (string, error) {
 	if missing(path) {
-		return "", fmt.Errorf("%s: %w", path, health.ErrNotMade)
+		return "", fmt.Errorf("%s: %w", path, health.ErrNotCreated)
 	}
 
 	f, err := os.CreateTemp(path, ".doctor-")

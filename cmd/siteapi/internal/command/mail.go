@@ -53,7 +53,7 @@ func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lea
 // compose writes a mail about a lead. The default language is that of the lead.
 func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (*mail.Message, error) {
 	if c.settings.MailFrom.Address == "" {
-		return nil, errors.New("MAIL_FROM: is required: set the sender's address")
+		return nil, errors.New("MAIL_FROM is required: set the sender's address")
 	}
 	if err := c.openContent(); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 func testMail(ctx context.Context, c *call, to string) error {
 	sender := c.open.Mail()
 	if sender == nil {
-		return errors.New("SMTP_URL: is required: set the mail server")
+		return errors.New("SMTP_URL is required: set the mail server")
 	}
 
 	now := time.Now().UTC()

@@ -74,9 +74,9 @@ type answering struct {
 	sdk.Connection
 
 	mu      sync.Mutex
-	changed sync.Cond // of the following fields
-	calls   int       // read and without a response
-	closed  bool      // or a response could not be written
+	changed sync.Cond // signals changes of the following fields
+	calls   int       // calls that were read and have no response yet
+	closed  bool      // The input ended, or a response could not be written.
 }
 
 // Read implements [sdk.Connection].

@@ -40,8 +40,8 @@ func (p proxies) requestID(r *http.Request) string {
 	return request.NewID()
 }
 
-// peerOf returns the address of a request's peer, and its text. The address is invalid if
-// the text is not an IP address.
+// peerOf parses RemoteAddr, and also returns its host as text. The address is invalid if
+// the host is not an IP address.
 func peerOf(r *http.Request) (netip.Addr, string) {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	peer, _ := netip.ParseAddr(host)

@@ -131,11 +131,11 @@ func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error 
 
 // leave removes a request from all counters.
 func (f *InFlight) leave(rec *record) {
-	f.leaveSome(rec, func(string) bool { return true })
+	f.leaveMatching(rec, func(string) bool { return true })
 }
 
-// leaveSome removes a request from some counters.
-func (f *InFlight) leaveSome(rec *record, some func(counter string) bool) {
+// leaveMatching removes a request from the matching counters.
+func (f *InFlight) leaveMatching(rec *record, some func(counter string) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -164,7 +164,7 @@ func (f *InFlight) EnterSignIn(ctx context.Context) *schema.Error {
 // request continues: a stream enters the counter for each check of its login.
 func (f *InFlight) LeaveSignIn(ctx context.Context) {
 	if rec, ok := request.RecorderFrom(ctx).(*record); ok {
-		f.leaveSome(rec, func(counter string) bool { return counter == countSignIn })
+		f.leaveMatching(rec, func(counter string) bool { return counter == countSignIn })
 	}
 }
 

@@ -135,8 +135,8 @@ func (s *Server) setHeaders(h http.Header, r *http.Request, origins []string) {
 	allowOrigin(h, origins, r.Header.Get("Origin"))
 }
 
-// allowOrigin lets pages of the origins read the response. If any origin may, all
-// responses have the same header, as a shared cache stores one for all.
+// allowOrigin lets pages of the origins read the response. If every origin is allowed, all
+// responses have the same header, because a shared cache stores one response for all.
 func allowOrigin(h http.Header, origins []string, origin string) {
 	switch {
 	case slices.Contains(origins, "*"):

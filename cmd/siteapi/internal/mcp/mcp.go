@@ -38,7 +38,7 @@ const (
 
 const maxBody = 64 << 10 // bytes of a request, the same as for quotes over REST
 
-// Requests of an older version of the protocol, or of none, are served by this one.
+// Requests with an older version of the protocol, or with none, get this one.
 const (
 	headerVersion = "Mcp-Protocol-Version"
 	minVersion    = "2025-06-18"

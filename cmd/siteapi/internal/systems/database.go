@@ -63,7 +63,7 @@ func CheckDatabase(s *config.Settings) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no database at %s: "+
 			"set DATA_DIR to the folder of the service, or start the service once (%w)",
-			DatabasePath(s), health.ErrNotMade)
+			DatabasePath(s), health.ErrNotCreated)
 	}
 	if err != nil {
 		return fmt.Errorf("looking for the database (DATA_DIR): %w", err)

@@ -78,7 +78,7 @@ function receive(event: LeadEvent) {
   for (const listener of listeners) listener(event);
 }
 
-/** Follows the stream until the signal. After a disconnection it reconnects with jitter. */
+/** Follows the stream until the signal aborts. After a disconnection it reconnects with jitter. */
 async function follow(signal: AbortSignal) {
   for (let wait = firstWait; !signal.aborted; wait = Math.min(wait * 2, maxWait)) {
     const before = position;

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { words } from "./words";
 
 export interface Question {
-  /** What is done, and to how many. */
+  /** The action, and how many leads it changes. */
   title: string;
   /** The consequences. */
   text: string;
