@@ -772,6 +772,8 @@ type QuotePage struct {
 	Locale Locale `json:"locale"`
 	// The page, in HTML.
 	Content string `json:"content"`
+	// Paragraphs of the firm's thanks, in plain text, for the site's page after the submission. Empty: it wrote none.
+	Thanks []string `json:"thanks"`
 }
 
 // Result of an act on the page of a quote.

@@ -163,12 +163,12 @@ func newResolver(dir string) *resolvers.Resolver {
 
 	entries := memory.New()
 	site := content.New(content.Options{
-		CMS:    harness.Must(cmsfile.Open(cmsfile.Options{Path: path, Dir: dir, Log: zerolog.Nop()})),
-		Cache:  entries,
-		Prices: discarding{},
-		Log:    zerolog.Nop(),
-		Now:    time.Now,
-		Life:   cache.Lifetime{Fresh: time.Hour},
+		CMS:       harness.Must(cmsfile.Open(cmsfile.Options{Path: path, Dir: dir, Log: zerolog.Nop()})),
+		Cache:     entries,
+		Revisions: discarding{},
+		Log:       zerolog.Nop(),
+		Now:       time.Now,
+		Life:      cache.Lifetime{Fresh: time.Hour},
 	})
 	return &resolvers.Resolver{
 		Quotes: quotes.New(quotes.Deps{
@@ -187,11 +187,11 @@ func newResolver(dir string) *resolvers.Resolver {
 // discarding is a store that accepts and discards all data.
 type discarding struct {
 	quotes.Store
-	content.PriceStore
+	content.RevisionStore
 }
 
 // Track discards a visit.
 func (discarding) Track(context.Context, lead.Visit) error { return nil }
 
-// UsePriceRules discards the rules.
-func (discarding) UsePriceRules(context.Context, store.PriceRules, time.Time) error { return nil }
+// UseRevision discards the revision.
+func (discarding) UseRevision(context.Context, store.Revision, time.Time) error { return nil }

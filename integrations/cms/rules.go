@@ -15,6 +15,17 @@ import "encoding/json"
 // does not compute prices.
 const RulesType = "quoteRules"
 
+// TextsType is the document type of the firm's own texts about quotes, and the id of the
+// only document of this type. Its fields are the names of the texts in package pdf, each a
+// localized value, and the number validityDays:
+//
+//	{
+//	  "_id": "quoteTexts", "_type": "quoteTexts",
+//	  "mailIntro": {"en": "Thank you, {firstName}.", "ro": "Mulțumim, {firstName}."},
+//	  "validityDays": 30
+//	}
+const TextsType = "quoteTexts"
+
 // OptionSlug returns the field of the selections to which a document of [OptionType]
 // belongs, and its slug. The slug is a text or an object with the field current. A missing
 // value, or one of another type, is returned as "".

@@ -159,6 +159,10 @@ type Lead struct {
 	// page; zero: never. It is never sent to another system.
 	DeletionRequestedAt time.Time `json:"-"`
 
+	// Texts are the firm's texts that the lead was accepted with, encoded; empty: none.
+	// They are not loaded in listings.
+	Texts string `json:"-"`
+
 	// Notes are the operators' notes about the lead, the oldest first. They are loaded
 	// only on request.
 	Notes []Note `json:"-"`

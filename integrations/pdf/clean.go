@@ -9,9 +9,17 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// maxText is the maximum length of a text from the CMS, such as a label, in characters. A
-// longer text is cut off and ends with "…". Values of a lead have much lower limits.
+// maxText is the maximum length of a label, a line in the letterhead and a typed value, in
+// characters.
 const maxText = 400
+
+// short cuts a longer text off, so that it ends with "…".
+func short(text string) string {
+	if letters := []rune(text); len(letters) > maxText {
+		return string(letters[:maxText]) + "…"
+	}
+	return text
+}
 
 // clean makes an external text printable in the family, on one line: with composed
 // letters and single spaces, and without control characters, direction characters and
@@ -21,16 +29,13 @@ const maxText = 400
 func clean(text string, family *font.Family, missing map[string]bool) string {
 	var out strings.Builder
 
-	// space reports whether a space precedes the next letter; count is the number of
-	// letters.
-	space, count := false, 0
+	space := false // whether a space precedes the next letter
 	put := func(r rune) {
 		if space && out.Len() > 0 {
 			out.WriteByte(' ')
 		}
 		space = false
 		out.WriteRune(r)
-		count++
 	}
 
 	var known strings.Builder
@@ -43,11 +48,6 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 	}
 
 	for _, r := range norm.NFC.String(known.String()) {
-		if count >= maxText {
-			out.WriteRune('…')
-			break
-		}
-
 		switch {
 		case unicode.IsSpace(r) || unicode.Is(unicode.Z, r):
 			space = true
@@ -62,7 +62,7 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 		}
 	}
 
-	if count == 0 && strings.TrimSpace(text) != "" { // It consists of pictographs only.
+	if out.Len() == 0 && strings.TrimSpace(text) != "" { // It consists of pictographs only.
 		put(font.Missing)
 		missing["Symbols"] = true
 	}

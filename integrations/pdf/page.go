@@ -151,9 +151,9 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 		return nil, err
 	}
 
-	s.company = s.print(d.Company.Name)
+	s.company = s.print(short(d.Company.Name))
 	for _, line := range d.Company.Lines {
-		s.lines = append(s.lines, Line{Text: s.print(line.Text), Link: line.Link})
+		s.lines = append(s.lines, Line{Text: s.print(short(line.Text)), Link: line.Link})
 	}
 
 	for _, spacing := range []spacing{roomy, dense, compact} {

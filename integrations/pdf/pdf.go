@@ -46,13 +46,14 @@ type Document struct {
 	Company   Company
 	Labels    map[string]string // texts for slugs in the locale; a slug without one is spelled out
 	CreatedAt time.Time         // date of the lead, in the time zone to print
+	Texts     map[string]string // the firm's texts by name, see SetTexts
 }
 
 // Label returns the content's text for a slug, or else the slug spelled out: "web-app"
 // becomes "Web app".
 func Label(slug string, labels map[string]string) string {
 	if text := strings.TrimSpace(labels[slug]); text != "" {
-		return text
+		return short(text)
 	}
 
 	text := strings.NewReplacer("-", " ", "_", " ").Replace(slug)

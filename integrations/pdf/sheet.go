@@ -36,7 +36,12 @@ var (
 func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
 
 func (s *sheet) blocks() []block {
-	out := []block{s.letterhead(), s.headline(), s.price()}
+	out := []block{s.letterhead(), s.headline()}
+	if intro := paragraphs(s.scale.body, 0, s.Intro); len(intro) > 0 {
+		intro[len(intro)-1].height += 5 // white space above the price
+		out = append(out, intro...)
+	}
+	out = append(out, s.price())
 	out = append(out, s.recipient()...)
 	out = append(out, s.project()...)
 	out = append(out, s.features()...)
@@ -259,9 +264,21 @@ func (s *sheet) next() []block {
 }
 
 func (s *sheet) note() []block {
-	small := s.scale.small
-	lines := small.wrap(s.Words.Disclaimer, mainWidth)
-	b := block{height: small.height(len(lines))}
-	b.text(small, mainLeft, 0.4, lines...)
-	return s.section(s.Words.Note, b)
+	return s.section(s.Words.Note, paragraphs(s.scale.small, mainLeft, s.Terms)...)
+}
+
+// paragraphs returns a block for each line of text to the right of a position, so that
+// any line can begin a page.
+func paragraphs(of style, left float64, texts []string) (blocks []block) {
+	for i, text := range texts {
+		if i > 0 {
+			blocks[len(blocks)-1].height += of.leading / 2
+		}
+		for _, line := range of.wrap(text, textWidth-left) {
+			b := block{height: of.leading}
+			b.text(of, left, 0.4, line)
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks
 }

@@ -10,6 +10,7 @@ type Summary struct {
 	Reference string
 
 	Head            []Row    // reference and date
+	Intro, Terms    []string // paragraphs above and below the quote
 	Range, Guidance string   // the price, and the explanation below it
 	Recipient       []string // name, company, address and telephone number, as typed
 
@@ -30,13 +31,19 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 	}
 
 	l := d.Lead
-	l.Estimate.Currency = print(l.Estimate.Currency)
+	l.Estimate.Currency = print(short(l.Estimate.Currency))
 	s := &Summary{
 		Document:  d,
 		Words:     words,
 		Reference: lead.Reference(l.ID),
 		Range:     words.Price(&l, shown),
 		Guidance:  words.Guidance(&l),
+	}
+	for _, paragraph := range d.Paragraphs(QuoteIntro) {
+		s.Intro = append(s.Intro, print(paragraph))
+	}
+	for _, paragraph := range d.Paragraphs(Terms, words.Disclaimer) {
+		s.Terms = append(s.Terms, print(paragraph))
 	}
 	s.Head = rows(
 		Row{Label: words.Reference, Value: s.Reference},
@@ -45,7 +52,7 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 	for _, typed := range []string{
 		l.Contact.FirstName + " " + l.Contact.LastName, l.Contact.Company, l.Contact.Email, l.Contact.Phone,
 	} {
-		if text := print(typed); text != "" {
+		if text := print(short(typed)); text != "" {
 			s.Recipient = append(s.Recipient, text)
 		}
 	}

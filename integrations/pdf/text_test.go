@@ -92,6 +92,8 @@ func TestHostileTextIsHarmless(t *testing.T) {
 		"combining":          "Z" + strings.Repeat("\u0301\u0336", 200),
 		"no letters":         strings.Repeat("\u200b", 1000),
 		"very long":          strings.Repeat("Lorem ipsum ", 5000),
+		"one word":           strings.Repeat("W", 2000),
+		"one line each":      strings.Repeat("a\n", 1000),
 		"broken UTF-8":       "\xff\xfe\xc3(\xe2\x82",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +107,7 @@ func TestHostileTextIsHarmless(t *testing.T) {
 			c := &d.Lead.Contact
 			c.FirstName, c.LastName, c.Company, c.Email, c.Phone = text, text, text, text, text
 			d.Labels = map[string]string{"blog": text, "online-shop": text, "moderate": text}
+			d.Texts = map[string]string{pdf.QuoteIntro: text, pdf.Terms: text}
 			d.Lead.Estimate.Currency = text
 
 			file := render(t, r, d)

@@ -72,7 +72,7 @@ func TestCopy(t *testing.T) {
 	}
 	id, note := storetest.Lead(7).Lead.ID, lead.Note{Author: "ana", At: storetest.When(), Text: "called"}
 	must(t, from.AddNote(ctx, id, note))
-	must(t, from.UsePriceRules(ctx, store.PriceRules{Revision: "r1", Locale: "en", Rules: "{}"}, storetest.When()))
+	must(t, from.UseRevision(ctx, store.Revision{Revision: "r1", Kind: store.Prices, Locale: "en", Body: "{}"}, storetest.When()))
 	must(t, from.SetOutcome(ctx, id, lead.Outcome{Value: lead.Won, At: storetest.When(), By: "ana"}))
 
 	before, err := from.ListDeliveries(ctx, store.DeliveryFilter{})
@@ -106,7 +106,7 @@ func TestCopy(t *testing.T) {
 
 	must(t, to.AddNote(ctx, id, note))
 	notes, err := to.Notes(ctx, []string{id})
-	_, errRules := to.CurrentPriceRules(ctx, "en")
+	_, errRules := to.CurrentRevision(ctx, store.Prices, "en")
 	if len(after) != leads || len(notes[id]) != 2 || err != nil || errRules != nil {
 		t.Errorf("%d deliveries, the notes %+v; %v, %v", len(after), notes, err, errRules)
 	}

@@ -21,6 +21,7 @@ type leadRow struct {
 	Outcome            lead.Outcome
 
 	DeletionRequestedAt time.Time
+	Texts               string
 }
 
 const (
@@ -30,14 +31,21 @@ const (
 	leadProgress = `CASE progress
 WHEN 1 THEN 'failed' WHEN 2 THEN 'retrying' WHEN 3 THEN 'pending' ELSE 'delivered' END`
 
-	selectLead = `SELECT body, owner, deletion_requested_at, ` + leadColumns + `,
+	selectLead = `SELECT ` + leadFields + ` FROM leads`
+
+	// selectWithTexts also reads the texts that a lead was accepted with, which are too
+	// long for a listing.
+	selectWithTexts = `SELECT ` + leadFields + `,
+coalesce((SELECT revisions.body FROM revisions WHERE revision = leads.texts), '') AS texts FROM leads`
+
+	leadFields = `body, owner, deletion_requested_at, ` + leadColumns + `,
 outcome AS "outcome.value", won_amount AS "outcome.amount", won_currency AS "outcome.currency",
 CASE outcome WHEN '' THEN 0 ELSE outcome_at END AS "outcome.at",
-coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS "outcome.by" FROM leads`
+coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS "outcome.by"`
 
 	insertLead = `INSERT INTO leads (id, session_id, mailbox, body, content_key, submitted_at, review,
-locale, last_source, last_campaign, first_source, first_campaign, currency, amount)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (content_key) DO NOTHING`
+locale, last_source, last_campaign, first_source, first_campaign, currency, amount, texts)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (content_key) DO NOTHING`
 
 	insertKey = `INSERT INTO idempotency_keys (key, lead_id) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
 )
@@ -48,7 +56,7 @@ func (r *leadRow) lead() lead.Lead {
 	l.FirstAttribution = cmp.Or(l.FirstAttribution, l.Attribution)
 	l.InReview, l.Rejected = r.InReview, r.Rejected
 	l.Progress, l.Owner, l.Status = r.Progress, r.Owner, r.Status
-	l.Outcome, l.DeletionRequestedAt = r.Outcome, r.DeletionRequestedAt
+	l.Outcome, l.DeletionRequestedAt, l.Texts = r.Outcome, r.DeletionRequestedAt, r.Texts
 	return l
 }
 
@@ -122,7 +130,8 @@ WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.Idempotency
 	stored, err := tx.Exec(ctx, insertLead,
 		l.ID, l.SessionID, mailbox.Key(l.Contact.Email), accepted(l), n.ContentKey, l.SubmittedAt,
 		l.InReview, l.Locale, l.Attribution.Source, l.Attribution.Campaign,
-		l.FirstAttribution.Source, l.FirstAttribution.Campaign, l.Estimate.Currency, l.Estimate.Min)
+		l.FirstAttribution.Source, l.FirstAttribution.Campaign, l.Estimate.Currency, l.Estimate.Min,
+		n.Texts)
 	if err != nil {
 		return lead.Lead{}, false, err
 	}
@@ -132,7 +141,7 @@ WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.Idempotency
 
 	// It repeats an earlier lead.
 	first, err := one[leadRow](ctx, tx, "reading the first lead",
-		selectLead+` WHERE content_key = $1`, n.ContentKey)
+		selectWithTexts+` WHERE content_key = $1`, n.ContentKey)
 	if err != nil {
 		return lead.Lead{}, false, err
 	}
@@ -149,7 +158,7 @@ func (s *Store) HasContent(ctx context.Context, key string) (bool, error) {
 
 // Lead returns a stored lead, or [ErrNotFound].
 func (s *Store) Lead(ctx context.Context, id string) (lead.Lead, error) {
-	r, err := one[leadRow](ctx, s.db, "reading the lead", selectLead+` WHERE id = $1`, id)
+	r, err := one[leadRow](ctx, s.db, "reading the lead", selectWithTexts+` WHERE id = $1`, id)
 	if err != nil {
 		return lead.Lead{}, err
 	}

@@ -38,6 +38,9 @@ type NewLead struct {
 	// Network is a keyed hash of the client's network, used to limit mails to visitors.
 	// It is empty if no such mails are sent.
 	Network string
+	// Texts is the revision of the firm's texts with which the lead is accepted; empty:
+	// none. Lead.Texts has the texts.
+	Texts string
 }
 
 // Filter narrows a listing of leads. Zero fields are ignored.

@@ -178,16 +178,18 @@ func (*brokenRules) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
 
 // noPrices is a price store that cannot be read. It counts writes.
 type noPrices struct {
-	PriceStore
+	RevisionStore
 	stored atomic.Int64
 }
 
-func (*noPrices) CurrentPriceRules(context.Context, string) (store.PriceRules, error) {
-	return store.PriceRules{}, store.ErrUnavailable
+func (*noPrices) CurrentRevision(context.Context, string, string) (store.Revision, error) {
+	return store.Revision{}, store.ErrUnavailable
 }
 
-func (p *noPrices) UsePriceRules(context.Context, store.PriceRules, time.Time) error {
-	p.stored.Add(1)
+func (p *noPrices) UseRevision(_ context.Context, r store.Revision, _ time.Time) error {
+	if r.Kind == store.Prices {
+		p.stored.Add(1)
+	}
 	return nil
 }
 
@@ -196,10 +198,10 @@ func TestUnusableRulesDoNotReplaceUsableOnes(t *testing.T) {
 	t.Parallel()
 	prices := &noPrices{}
 	s := newService(t, &brokenRules{}, t.TempDir(), &clock{})
-	s.Prices = prices
+	s.Revisions = prices
 
 	snap, err := s.Read(t.Context(), schema.LocaleEn)
-	if err != nil || !snap.RulesUnusable {
+	if err != nil || !snap.Unusable[store.Prices] {
 		t.Fatalf("read %+v, %v", snap, err)
 	}
 	if err := s.Close(t.Context()); err != nil || prices.stored.Load() != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/cache"
+	"siteapi/integrations/store"
 	"siteapi/schema"
 )
 
@@ -102,7 +103,7 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 		value = own.Value
 	}
 
-	c.keepLastPrices(ctx, l.locale, snap)
+	c.keepLast(ctx, l.locale, snap)
 	if latest != nil && entry.Superseded {
 		return snap, nil
 	}
@@ -114,14 +115,17 @@ func (c *Service) open(ctx context.Context, l *localeContent, entry cache.Entry)
 	return snap, nil
 }
 
-// adopt stores the price rules of a new revision, which marks the earlier ones as
-// replaced, and saves the content as the fallback copy for later processes.
+// adopt stores the price rules and texts of a new revision, which marks the earlier ones
+// as replaced, and saves the content as the fallback copy for later processes.
 func (c *Service) adopt(ctx context.Context, l *localeContent, snap *Snapshot, value []byte) {
-	if snap.Prices != nil || !snap.RulesUnusable {
-		c.start(func(ctx context.Context) {
-			_ = c.StorePrices(context.WithoutCancel(ctx), l.locale, snap.Prices) // StorePrices logs the error
-		})
-	}
+	c.start(func(ctx context.Context) { // Both log their errors.
+		if snap.Prices != nil || !snap.Unusable[store.Prices] {
+			_ = c.StorePrices(context.WithoutCancel(ctx), l.locale, snap.Prices)
+		}
+		if snap.Texts != nil || !snap.Unusable[store.Texts] {
+			_ = c.StoreTexts(context.WithoutCancel(ctx), snap.Texts)
+		}
+	})
 
 	err := os.MkdirAll(c.FallbackDir, 0o750)
 	if err == nil {
@@ -210,7 +214,7 @@ func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*Snapshot
 	entry := cache.Entry{Value: value, Revision: cache.RevisionOf(value)}
 	snap, err := c.decodeSnapshot(ctx, entry, l.locale)
 	if err == nil {
-		c.keepLastPrices(ctx, l.locale, snap)
+		c.keepLast(ctx, l.locale, snap)
 	}
 	return snap, err
 }

@@ -44,15 +44,15 @@ type Options struct {
 	// renderers.
 	Changed func(ctx context.Context) error
 
-	// Prices stores price rules, so that a price can be recomputed after they are
-	// replaced. Optional: a command that only composes mails does not store them.
-	Prices PriceStore
+	// Revisions stores price rules and the firm's texts, so that they can be read after
+	// they are replaced. Optional: a command that only composes mails does not store them.
+	Revisions RevisionStore
 }
 
-// PriceStore is the part of the store that keeps price rules.
-type PriceStore interface {
-	UsePriceRules(ctx context.Context, p store.PriceRules, now time.Time) error
-	CurrentPriceRules(ctx context.Context, locale string) (store.PriceRules, error)
+// RevisionStore is the part of the store that keeps revisions of documents.
+type RevisionStore interface {
+	UseRevision(ctx context.Context, r store.Revision, now time.Time) error
+	CurrentRevision(ctx context.Context, kind, locale string) (store.Revision, error)
 }
 
 // Service serves the content of each locale.
@@ -65,6 +65,7 @@ type Service struct {
 	locales map[schema.Locale]*localeContent
 
 	problems sync.Map // logged problems of the content
+	stored   sync.Map // the revision that this process last stored, by kind and locale
 
 	mu sync.Mutex // guards the state of each locale
 
@@ -103,10 +104,6 @@ type localeState struct {
 	// announced is the last revision that the edge was notified of: empty after an
 	// invalidation, and unknown when the process starts.
 	announced string
-
-	// prices is the revision of the price rules that this process last stored, empty if
-	// it stored that there are none.
-	prices string
 }
 
 // unknown stands for a revision from an earlier process.
@@ -124,7 +121,7 @@ func New(o Options) *Service {
 	c := &Service{
 		Options: o,
 		formats: schema.NewFormats(),
-		types:   []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
+		types:   []string{SettingsType, cms.OptionType, cms.RulesType, cms.TextsType, cms.ConsentType},
 		locales: map[schema.Locale]*localeContent{},
 		previews: previews{
 			followers: map[chan<- *schema.ContentChange]bool{},
@@ -144,7 +141,7 @@ func New(o Options) *Service {
 			locale:  locale,
 			key:     Key(string(locale)),
 			changes: make(chan struct{}, 1),
-			state:   localeState{announced: unknown, prices: unknown},
+			state:   localeState{announced: unknown},
 		}
 		c.locales[locale] = l
 		c.start(func(ctx context.Context) { c.keepFresh(ctx, l) })

@@ -11,6 +11,7 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
+	"siteapi/integrations/store"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
@@ -22,6 +23,7 @@ type Snapshot struct {
 	Settings *Settings         // nil: the CMS has no such document
 	Labels   map[string]string // labels by slug
 	Prices   *price.Rules      // nil: there are none
+	Texts    *Texts            // nil: there are none
 
 	// Options has the slugs of the calculator's options by field of the selections, with
 	// or without a price.
@@ -32,9 +34,9 @@ type Snapshot struct {
 	Problems      []string
 	priceProblems []string
 
-	// RulesUnusable reports that the published price rules are unusable. Prices then has
-	// the last usable ones, if any.
-	RulesUnusable bool
+	// Unusable has the kinds (store.Prices, store.Texts) of which the published document is
+	// unusable. The last usable ones are then in force, if any.
+	Unusable map[string]bool
 
 	entry     string                               // revision of the cached entry it represents
 	size      int                                  // encoded size in bytes
@@ -139,6 +141,7 @@ func newSnapshot(
 		Locale:    locale,
 		Problems:  problems,
 		Options:   map[string][]string{},
+		Unusable:  map[string]bool{},
 		documents: map[string][]*schema.ContentDocument{},
 		byID:      map[string]*schema.ContentDocument{},
 		keys:      map[string]map[string]map[*schema.ContentDocument][]byte{},
@@ -156,8 +159,13 @@ func newSnapshot(
 			s.Settings, problems = newSettings(doc, string(locale))
 		case doc.Type == cms.OptionType || doc.Type == cms.ConsentType:
 			problems = s.unusable(doc, users)
+		case doc.Type == cms.TextsType:
+			var texts *Texts
+			if texts, problems = readTexts(doc); doc.ID == cms.TextsType {
+				s.Texts, s.Unusable[store.Texts] = texts, len(problems) > 0
+			}
 		case doc.ID == cms.RulesType:
-			s.RulesUnusable = true
+			s.Unusable[store.Prices] = true
 		}
 		field, slug := cms.OptionSlug(doc)
 		if doc.Type == cms.OptionType && slug != "" && !slices.Contains(s.Options[field], slug) {
@@ -169,7 +177,7 @@ func newSnapshot(
 	}
 
 	s.Prices, s.priceProblems = price.Read(docs, string(locale), isCurrency)
-	s.RulesUnusable = s.RulesUnusable && s.Prices == nil
+	s.Unusable[store.Prices] = s.Unusable[store.Prices] && s.Prices == nil
 	return s
 }
 

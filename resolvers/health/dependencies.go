@@ -163,7 +163,7 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 
 	missing, problems := d.types(), []string{}
 	for _, locale := range schema.Locales() {
-		found, err := content.Inspect(ctx, source, append(d.types(), cms.OptionType, cms.ConsentType), locale)
+		found, err := content.Inspect(ctx, source, append(d.types(), cms.OptionType, cms.ConsentType, cms.TextsType), locale)
 		if err != nil {
 			return notChecked, nil //nolint:nilerr // as above
 		}
@@ -189,7 +189,8 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 			warn(fmt.Sprintf("%d more problems of the content", len(problems)-i), "the log of the service names all of them")
 			break
 		}
-		warn(problem, "correct and publish it in the CMS: until then the site does without it")
+		warn(problem, "correct and publish it in the CMS: until then the site does without it, and unusable texts "+
+			"leave the last usable ones in force")
 	}
 	return "each document type has a published document, and none is left out", nil
 }

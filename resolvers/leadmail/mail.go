@@ -21,6 +21,7 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Reasons why a visitor's mail is not sent, or waits.
@@ -242,7 +243,7 @@ func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Loc
 func (s *Service) mailDocument(
 	ctx context.Context, l *lead.Lead, locale schema.Locale,
 ) (pdf.Document, *content.Settings) {
-	snap, err := s.Content.Read(ctx, locale)
+	snap, err := s.Content.ReadAs(ctx, request.CallerFrom(ctx).Preview, locale)
 	if err != nil {
 		s.Log.Warn().Err(err).Msg("cannot read the content: composing a mail without the site settings")
 		snap = &content.Snapshot{}

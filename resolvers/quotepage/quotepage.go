@@ -87,7 +87,12 @@ func (r *Resolver) Page(ctx context.Context, id string, asked *schema.Locale) (*
 	if isMissing {
 		return nil, missing
 	}
-	return &schema.QuotePage{ContentType: "text/html", Locale: locale, Content: out.String()}, nil
+	return &schema.QuotePage{
+		ContentType: "text/html",
+		Locale:      locale,
+		Content:     out.String(),
+		Thanks:      v.Paragraphs(pdf.Thanks),
+	}, nil
 }
 
 // localeOf picks the language of a page: the requested one, or else that of the lead, or

@@ -256,12 +256,14 @@ func (r *Resolver) Document(
 	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *content.Snapshot,
 ) (d pdf.Document, complete bool) {
 	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.Labels, CreatedAt: s.SubmittedAt.In(r.TimeZone)}
+	if snap.Settings != nil {
+		d.Company.Name, d.Company.Accent = snap.Settings.CompanyName, snap.Settings.Accent
+		d.Company.Lines = companyLines(snap.Settings, locale)
+	}
+	r.setTexts(ctx, &d, snap)
 	if snap.Settings == nil {
 		return d, true
 	}
-
-	d.Company.Name, d.Company.Accent = snap.Settings.CompanyName, snap.Settings.Accent
-	d.Company.Lines = companyLines(snap.Settings, locale)
 
 	if logo := snap.Settings.Shown.Logo; logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error
@@ -273,6 +275,21 @@ func (r *Resolver) Document(
 		}
 	}
 	return d, true
+}
+
+// setTexts sets the firm's texts: those that the lead was accepted with, or in a preview
+// the drafts.
+func (r *Resolver) setTexts(ctx context.Context, d *pdf.Document, snap *content.Snapshot) {
+	texts, err := content.DecodeTexts(d.Lead.Texts)
+	if request.CallerFrom(ctx).Preview != "" && !snap.Unusable[store.Texts] {
+		texts = snap.Texts
+	}
+	if texts != nil && err == nil {
+		err = d.SetTexts(&texts.Texts)
+	}
+	if err != nil {
+		r.Log.Error().Ctx(ctx).Err(err).Msg("cannot read the texts of a lead: using the standard ones")
+	}
 }
 
 // logo returns the company's logo in the form for the Renderer. If that takes longer than

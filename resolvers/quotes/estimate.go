@@ -190,14 +190,14 @@ func (r *Resolver) honored(ctx context.Context, current *price.Rules, revision s
 	if revision == current.Revision || !price.IsRevision(revision) {
 		return nil
 	}
-	stored, err := r.Store.PriceRules(ctx, revision)
+	stored, err := r.Store.Revision(ctx, store.Prices, revision)
 	tooOld := !stored.ReplacedAt.IsZero() && r.Now().Sub(stored.ReplacedAt) >= honoredFor
 	if errors.Is(err, store.ErrNotFound) || err == nil && (tooOld || stored.Locale != current.Locale) {
 		return nil
 	}
 
 	if err == nil {
-		old, err = price.Decode(stored.Rules)
+		old, err = price.Decode(stored.Body)
 	}
 	if err != nil {
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read replaced price rules: applying the current ones")

@@ -24,7 +24,7 @@ type Store interface {
 	Submit(ctx context.Context, n store.NewLead) (l lead.Lead, created bool, err error)
 	Session(ctx context.Context, id string) (lead.Session, error)
 	HasContent(ctx context.Context, key string) (bool, error)
-	PriceRules(ctx context.Context, revision string) (store.PriceRules, error)
+	Revision(ctx context.Context, kind, revision string) (store.Revision, error)
 }
 
 // Deps are the dependencies and settings of a [Resolver]. A field is required unless its

@@ -94,8 +94,8 @@ func (r *Resolver) Submit(
 	}, nil
 }
 
-// examine completes a new lead: its attribution, signals, price and trace. It returns an error
-// if the client has submitted too many leads.
+// examine completes a new lead: its attribution, signals, texts, price and trace. It returns an
+// error if the client has submitted too many leads.
 func (r *Resolver) examine(ctx context.Context, in schema.SubmitQuoteInput, n *store.NewLead) error {
 	l := &n.Lead
 
@@ -111,6 +111,9 @@ func (r *Resolver) examine(ctx context.Context, in schema.SubmitQuoteInput, n *s
 	l.Signals = r.signals(ctx, in, n.ContentKey, pace)
 	snap := r.contentSoon(ctx, l)
 	checkWordings(l, snap)
+	if snap != nil && snap.Texts != nil && r.Content.StoreTexts(ctx, snap.Texts) == nil {
+		n.Texts, l.Texts = snap.Texts.Revision, snap.Texts.Body
+	}
 	r.setPrice(ctx, l, snap, trimmed(in.Estimate.Revision))
 	l.InReview = slices.ContainsFunc(l.Signals, func(s lead.Signal) bool { return !s.Weak() })
 

@@ -377,6 +377,29 @@ func (ec *executionContext) fieldContext_QuotePage_content(_ context.Context, fi
 	return graphql.NewScalarFieldContext("QuotePage", field, false, false, "String")
 }
 
+func (ec *executionContext) _QuotePage_thanks(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuotePage_thanks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Thanks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuotePage_thanks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuotePage", field, false, false, "String")
+}
+
 func (ec *executionContext) _QuotePageAction_changed(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePageAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1518,6 +1541,11 @@ func (ec *executionContext) _QuotePage(ctx context.Context, sel ast.SelectionSet
 			}
 		case "content":
 			out.Values[i] = ec._QuotePage_content(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "thanks":
+			out.Values[i] = ec._QuotePage_thanks(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

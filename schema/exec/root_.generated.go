@@ -515,6 +515,7 @@ type ComplexityRoot struct {
 		Content     func(childComplexity int) int
 		ContentType func(childComplexity int) int
 		Locale      func(childComplexity int) int
+		Thanks      func(childComplexity int) int
 	}
 
 	QuotePageAction struct {
@@ -2668,6 +2669,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QuotePage.Locale(childComplexity), true
+	case "QuotePage.thanks":
+		if e.ComplexityRoot.QuotePage.Thanks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuotePage.Thanks(childComplexity), true
 
 	case "QuotePageAction.changed":
 		if e.ComplexityRoot.QuotePageAction.Changed == nil {
@@ -4896,6 +4903,8 @@ type QuotePage {
   locale: Locale!
   "The page, in HTML."
   content: String!
+  "Paragraphs of the firm's thanks, in plain text, for the site's page after the submission. Empty: it wrote none."
+  thanks: [String!]!
 }
 
 "Result of an act on the page of a quote."
@@ -6161,6 +6170,8 @@ func (ec *executionContext) childFields_QuotePage(ctx context.Context, field gra
 		return ec.fieldContext_QuotePage_locale(ctx, field)
 	case "content":
 		return ec.fieldContext_QuotePage_content(ctx, field)
+	case "thanks":
+		return ec.fieldContext_QuotePage_thanks(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type QuotePage", field.Name)
 }

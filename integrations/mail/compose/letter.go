@@ -42,6 +42,7 @@ type letter struct {
 
 	Hello, Range, Guidance, Message string
 	Reply                           string
+	Intro, Closing, Terms           []string // paragraphs of the firm, or ours
 	Contact, Facts, Consents        []fact
 	Features, References            []string
 	Inbox, Open                     string // address of the button, and its text

@@ -1,11 +1,9 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
-
-	"golang.org/x/text/unicode/norm"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
@@ -24,13 +22,16 @@ func Visitor(d *pdf.Document, page string, attachment mail.Attachment) (mail.Mes
 	submitted, w, words := &d.Lead, l.Words, &l.Words.Mail.Visitor
 	reference := lead.Reference(submitted.ID)
 
-	l.Subject = words.Subject + " · " + reference
+	l.Subject = cmp.Or(lead.OneLine(d.Texts[pdf.MailSubject]), words.Subject+" · "+reference)
+	l.Intro = d.Paragraphs(pdf.MailIntro, words.Thanks)
+	l.Closing = d.Paragraphs(pdf.MailClosing, words.Reply)
+	l.Terms = d.Paragraphs(pdf.Terms, w.Disclaimer)
 	l.Why = words.Why
 	l.Inbox, l.Open = page, words.Open
 	l.estimate(d)
 
 	l.Hello = words.HelloAll
-	if name := plainName(submitted.Contact.FirstName); name != "" {
+	if name := pdf.PlainName(submitted.Contact.FirstName); name != "" {
 		l.Hello = fmt.Sprintf(words.Hello, name)
 	}
 
@@ -57,17 +58,4 @@ func Visitor(d *pdf.Document, page string, attachment mail.Attachment) (mail.Mes
 	m, err := l.message("visitor")
 	m.Attachments = []mail.Attachment{attachment}
 	return m, err
-}
-
-// plainWords matches a name of up to three words that no mail program turns into a link.
-var plainWords = regexp.MustCompile(`^(?:(?:^| )[\p{L}\p{M}\x{200C}\x{200D}'’‘´·‐‑-]{1,25}){1,3}$`)
-
-// plainName returns a first name if it is safe to show to a stranger, else an empty
-// string.
-func plainName(typed string) string {
-	name := strings.Join(strings.Fields(norm.NFC.String(typed)), " ")
-	if !plainWords.MatchString(name) {
-		return ""
-	}
-	return name
 }

@@ -92,7 +92,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
 		"audit":                     audit,
 		"logins":                    logins,
-		"prices":                    prices,
+		"revisions":                 revisions,
+		"texts of leads":            textsOfLeads,
 		"track":                     track,
 		"track/late":                trackLate,
 		"submit/round trip":         submitRoundTrip,

@@ -30,13 +30,13 @@ import (
 
 func (a *App) newContent(open systems.Opener) *content.Service {
 	return open.Content(content.Options{
-		CMS:     a.cms,
-		Watcher: a.cms,
-		Cache:   a.cache,
-		Prices:  a.Data.Store,
-		Changed: a.Data.Queue.ContentChanged,
-		Count:   a.Metrics.Event,
-		Life:    cache.Lifetime{Stale: 24 * time.Hour},
+		CMS:       a.cms,
+		Watcher:   a.cms,
+		Cache:     a.cache,
+		Revisions: a.Data.Store,
+		Changed:   a.Data.Queue.ContentChanged,
+		Count:     a.Metrics.Event,
+		Life:      cache.Lifetime{Stale: 24 * time.Hour},
 	})
 }
 
@@ -78,7 +78,7 @@ func (a *App) newGauges() telemetry.Gauges {
 		Files: a.Data.Files,
 		Sizes: a.Data.Sizes,
 
-		RulesUnusable: a.content.RulesUnusable,
+		Unusable: a.content.Unusable,
 	}
 	if a.settings.CMSWatch {
 		g.Watcher = a.cms

@@ -17,6 +17,7 @@ import (
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 func (d commands) mailCommands() *cobra.Command {
@@ -25,13 +26,14 @@ func (d commands) mailCommands() *cobra.Command {
 
 	p := previewMail{}
 	preview := d.command("preview", "write a mail about a lead to an .eml file without sending it", settings, p.run,
-		"siteapi mail preview --lead LR4LB5AK --locale es --output mail.eml")
+		"siteapi mail preview --lead LR4LB5AK --locale es --drafts --output mail.eml")
 	preview.Flags().StringVar(&p.lead, "lead", "", "id or PDF reference of the `lead`")
 	_ = preview.MarkFlagRequired("lead")
 	preview.Flags().StringVar(&p.kind, "mail", "visitor", "the `mail`: visitor or sales")
 	preview.Flags().Func("locale", "`language` of the mail; default: that of the lead", func(given string) error {
 		return p.locale.UnmarshalGQL(given)
 	})
+	preview.Flags().BoolVar(&p.drafts, "drafts", false, "show the current texts and settings of the CMS, also unpublished ones")
 	p.output.flags(preview.Flags(), "`file` to write, readable only by you; default: standard output")
 
 	to := ""
@@ -50,13 +52,11 @@ type oneLead struct{ lead lead.Lead }
 // Lead implements [quotepdf.LeadStore].
 func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
-// compose writes a mail about a lead. The default language is that of the lead.
+// compose writes a mail about a lead, once the content is open. The default language is
+// that of the lead.
 func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (*mail.Message, error) {
 	if c.settings.MailFrom.Address == "" {
 		return nil, errors.New("MAIL_FROM is required: set the sender's address")
-	}
-	if err := c.openContent(); err != nil {
-		return nil, err
 	}
 	documents, err := c.open.PDFs(c.content, c.content.Cache, oneLead{lead: l})
 	if err != nil {
@@ -83,6 +83,7 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 type previewMail struct {
 	lead, kind string
 	locale     schema.Locale
+	drafts     bool
 	output     output
 }
 
@@ -93,13 +94,22 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	if err := c.openDatabase(ctx); err != nil {
 		return err
 	}
+	if err := c.openContent(); err != nil {
+		return err
+	}
 
 	l, err := (&leads.Resolver{Store: c.db.Store}).Find(ctx, cmd.lead)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("no lead has the id or reference %s: `siteapi leads list` lists all", cmd.lead)
 	}
+	if err == nil {
+		l, err = c.db.Store.Lead(ctx, l.ID) // with its texts
+	}
 	if err != nil {
 		return err
+	}
+	if cmd.drafts {
+		ctx = request.WithCaller(ctx, request.Caller{Preview: "drafts"})
 	}
 	m, err := c.compose(ctx, l, cmd.kind, cmd.locale)
 	if err != nil {
@@ -132,6 +142,14 @@ func testMail(ctx context.Context, c *call, to string) error {
 		return errors.New("SMTP_URL is required: set the mail server")
 	}
 
+	if err := c.openContent(); err != nil {
+		return err
+	}
+	texts := ""
+	if snap, err := c.content.Read(ctx, schema.DefaultLocale); err == nil && snap.Texts != nil {
+		texts = snap.Texts.Body
+	}
+
 	now := time.Now().UTC()
 	id := fmt.Sprintf("testmail-%d", now.UnixNano())
 	m, err := c.compose(ctx, lead.Lead{
@@ -140,6 +158,7 @@ func testMail(ctx context.Context, c *call, to string) error {
 		Selections:  lead.Selections{ProjectType: "web-app", Features: []string{"blog", "payments"}},
 		Estimate:    lead.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
 		SubmittedAt: now,
+		Texts:       texts,
 	}, "visitor", "")
 	if err != nil {
 		return err

@@ -132,8 +132,9 @@ type Gauges struct {
 	Load    func() store.Load
 	Watcher cms.Watcher // detects changes of content; nil with CMS_WATCH=off
 
-	// RulesUnusable reports whether published price rules are invalid.
-	RulesUnusable func() bool
+	// Unusable reports whether the published price rules or texts are invalid, by the kind
+	// of their revisions.
+	Unusable func(kind string) bool
 
 	// Pulled returns the time of the last successful pull of outcomes from the CRM, or
 	// before the first one the submission time of the oldest lead. It is nil if the CRM
@@ -172,11 +173,14 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 			age(now.Since), prometheus.Labels{"mode": now.Mode})
 	}
 
-	unusable := 0.0
-	if g.RulesUnusable() {
-		unusable = 1
+	for kind, name := range map[string]string{store.Prices: "price_rules", store.Texts: "quote_texts"} {
+		unusable := 0.0
+		if g.Unusable(kind) {
+			unusable = 1
+		}
+		set(name+"_unusable", "Whether the published document is invalid, so that the last valid one is in force.",
+			unusable, nil)
 	}
-	set("price_rules_unusable", "Whether published price rules are invalid.", unusable, nil)
 
 	var size int64
 	for _, path := range g.Files {

@@ -2,7 +2,7 @@ import type {DocumentActionComponent, Template} from 'sanity'
 import type {StructureResolver} from 'sanity/structure'
 
 /** Types with a single document, whose id is the name of the type. siteapi reads it by this id. */
-const singletons = ['siteSettings', 'quoteRules']
+const singletons = ['siteSettings', 'quoteRules', 'quoteTexts']
 
 /** Types whose documents cannot be created in Studio: siteapi stores the submissions. */
 const notCreated = [...singletons, 'quoteSubmission']

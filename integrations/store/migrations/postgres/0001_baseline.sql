@@ -53,6 +53,8 @@ CREATE TABLE leads (
   -- When the visitor asked for its deletion; 0: never.
   deletion_requested_at bigint NOT NULL DEFAULT 0,
 
+  texts          text NOT NULL DEFAULT '', -- the revision of the firm's texts that it was accepted with; empty: none
+
   -- What became of it. outcome is empty as long as that is not known, outcome_at 0 if nothing was ever said.
   outcome        text NOT NULL DEFAULT '',
   won_amount     double precision,
@@ -60,6 +62,7 @@ CREATE TABLE leads (
   outcome_at     bigint NOT NULL DEFAULT 0,
   outcome_by     text NOT NULL DEFAULT '' -- the operator who said it; empty: the CRM
 );
+CREATE INDEX leads_by_texts ON leads (texts) WHERE texts <> '';
 CREATE INDEX leads_by_mailbox ON leads (mailbox);
 CREATE INDEX leads_by_session ON leads (session_id, submitted_at, id, review, locale, outcome);
 CREATE INDEX leads_in_review ON leads (submitted_at, id) WHERE review = 1;
@@ -244,12 +247,13 @@ CREATE TABLE hash_key (
 );
 INSERT INTO hash_key (id, key) VALUES (1, gen_random_uuid()::text || gen_random_uuid()::text);
 
--- The rules by which choices were priced, so that a price can be computed again for a day
--- after its rules were replaced. replaced_at is 0 for the current rules of a locale.
-CREATE TABLE price_rules (
+-- Versions of documents of the CMS. A price can be computed again for a day after its rules were replaced, and a
+-- lead keeps the texts that it was accepted with. replaced_at is 0 for the current version of a kind and locale.
+CREATE TABLE revisions (
   revision    text COLLATE "C" PRIMARY KEY,
-  locale      text NOT NULL,
-  rules       text NOT NULL, -- JSON
+  kind        text NOT NULL, -- prices or texts
+  locale      text NOT NULL, -- empty: all of them
+  body        text NOT NULL, -- JSON
   replaced_at bigint NOT NULL
 );
 

@@ -52,6 +52,8 @@ CREATE TABLE leads (
   -- When the visitor asked for its deletion; 0: never.
   deletion_requested_at INTEGER NOT NULL DEFAULT 0,
 
+  texts          TEXT NOT NULL DEFAULT '', -- the revision of the firm's texts that it was accepted with; empty: none
+
   -- What became of it. outcome is empty as long as that is not known, outcome_at 0 if nothing was ever said.
   outcome        TEXT NOT NULL DEFAULT '',
   won_amount     REAL,
@@ -59,6 +61,7 @@ CREATE TABLE leads (
   outcome_at     INTEGER NOT NULL DEFAULT 0,
   outcome_by     TEXT NOT NULL DEFAULT '' -- the operator who said it; empty: the CRM
 );
+CREATE INDEX leads_by_texts ON leads (texts) WHERE texts <> '';
 CREATE INDEX leads_by_mailbox ON leads (mailbox);
 CREATE INDEX leads_by_session ON leads (session_id, submitted_at, id, review, locale, outcome);
 CREATE INDEX leads_in_review ON leads (submitted_at, id) WHERE review = 1;
@@ -234,12 +237,13 @@ CREATE TABLE hash_key (
 );
 INSERT INTO hash_key (id, key) VALUES (1, hex(randomblob(32)));
 
--- The rules by which choices were priced, so that a price can be computed again for a day
--- after its rules were replaced. replaced_at is 0 for the current rules of a locale.
-CREATE TABLE price_rules (
+-- Versions of documents of the CMS. A price can be computed again for a day after its rules were replaced, and a
+-- lead keeps the texts that it was accepted with. replaced_at is 0 for the current version of a kind and locale.
+CREATE TABLE revisions (
   revision    TEXT PRIMARY KEY NOT NULL,
-  locale      TEXT NOT NULL,
-  rules       TEXT NOT NULL, -- JSON
+  kind        TEXT NOT NULL, -- prices or texts
+  locale      TEXT NOT NULL, -- empty: all of them
+  body        TEXT NOT NULL, -- JSON
   replaced_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 

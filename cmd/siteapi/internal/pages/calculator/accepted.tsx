@@ -1,5 +1,5 @@
 // The page after a request was accepted.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Locale } from "../generated/calculator.js";
 import type { Sent } from "./draft.js";
 import type { Service } from "./service.js";
@@ -16,12 +16,24 @@ interface Props {
 export function Accepted({ sent: { receipt, draft }, service, locale, onCorrect, onRestart }: Props) {
   const t = words[locale];
   const heading = useRef<HTMLHeadingElement>(null);
+  const [thanks, setThanks] = useState<readonly string[]>([]);
   useEffect(() => heading.current?.focus(), []);
+  useEffect(() => {
+    let current = true;
+    service.thanks(receipt, locale).then(
+      (paragraphs) => current && setThanks(paragraphs),
+      () => {}, // the request is accepted all the same
+    );
+    return () => void (current = false);
+  }, [receipt, locale]);
   return (
     <section class="accepted" aria-labelledby="accepted">
       <h2 id="accepted" ref={heading} tabIndex={-1}>
         {t.thanks(draft.contact.firstName)}
       </h2>
+      {thanks.map((paragraph) => (
+        <p>{paragraph}</p>
+      ))}
       <p>
         {t.accepted} <strong><bdi>{draft.contact.email}</bdi></strong>
       </p>

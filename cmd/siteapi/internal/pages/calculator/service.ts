@@ -1,6 +1,6 @@
 // The calculator's requests: content by GraphQL; the price, tracking and submission by REST.
 import { ClientError, GraphQLClient } from "graphql-request";
-import { CalculatorDocument, ConsentTextsDocument } from "../generated/calculator.js";
+import { CalculatorDocument, ConsentTextsDocument, ThanksDocument } from "../generated/calculator.js";
 import type {
   CalculatorQuery,
   ConsentTextsQuery,
@@ -128,6 +128,12 @@ export function newService(base: string, mails: boolean, preview = "") {
         const asked = Number(response?.headers.get("Retry-After") ?? 0);
         await new Promise((resolve) => setTimeout(resolve, 1000 * Math.min(Math.max(asked, 2 ** (tried - 1)), 30)));
       }
+    },
+
+    /** Reads the firm's own thanks for an accepted request, in paragraphs. */
+    async thanks(receipt: Receipt, locale: Locale): Promise<readonly string[]> {
+      const { quotePage } = await graphQL.request(ThanksDocument, { id: receipt.submissionId, locale });
+      return quotePage?.thanks ?? [];
     },
 
     /** Returns the address of the page of an accepted request. */

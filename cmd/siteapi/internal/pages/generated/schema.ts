@@ -1681,6 +1681,8 @@ export type QuotePage = {
   readonly locale: Locale;
   /** The page, in HTML. */
   readonly content: Scalars['String']['output'];
+  /** Paragraphs of the firm's thanks, in plain text, for the site's page after the submission. Empty: it wrote none. */
+  readonly thanks: ReadonlyArray<Scalars['String']['output']>;
 };
 
 /** Result of an act on the page of a quote. */

@@ -21,6 +21,7 @@ import (
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/store"
 	"siteapi/integrations/upstream/faulttest"
 )
 
@@ -107,8 +108,8 @@ func TestPreviewOfPrices(t *testing.T) {
 	}
 
 	// Draft rules are not stored, so no lead can be submitted with them.
-	stored, err := s.App.Data.Store.CurrentPriceRules(t.Context(), "en")
-	if err != nil || !strings.Contains(stored.Rules, `"price":100000`) || strings.Contains(stored.Rules, `"price":500000`) {
+	stored, err := s.App.Data.Store.CurrentRevision(t.Context(), store.Prices, "en")
+	if err != nil || !strings.Contains(stored.Body, `"price":100000`) || strings.Contains(stored.Body, `"price":500000`) {
 		t.Errorf("stored rules: %+v, %v", stored, err)
 	}
 }

@@ -2,6 +2,7 @@ package manuals
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/lead/leadtest"
+	"siteapi/integrations/pdf"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 )
@@ -139,6 +141,26 @@ func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 
 		if !strings.Contains(string(studio), "'"+name+"'") && !strings.Contains(string(studio), name+": '") {
 			t.Errorf("integrations/cms/sanity/studio/schemas/quoteSubmission.ts lacks %s", path)
+		}
+	}
+}
+
+// TestStudioHasTheFirmsTexts fails for a text that the firm can write but that the studio
+// or the manual lacks.
+func TestStudioHasTheFirmsTexts(t *testing.T) {
+	t.Parallel()
+	for file, form := range map[string]string{
+		"../../integrations/cms/sanity/studio/schemas/quoteTexts.ts": "text('%s',",
+		"OPERATIONS.md": "`%s`",
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range pdf.TextNames() {
+			if !strings.Contains(string(text), fmt.Sprintf(form, name)) {
+				t.Errorf("%s lacks %s", file, name)
+			}
 		}
 	}
 }

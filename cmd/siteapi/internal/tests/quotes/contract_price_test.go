@@ -220,8 +220,9 @@ func TestContractHonoredPrices(t *testing.T) {
 		"never existed": {strings.Repeat("0", 32), 0, 20000, lead.Verified},
 		"current":       {current, 0, 20000, lead.Verified},
 	} {
-		for _, p := range []store.PriceRules{{Revision: shown, Locale: "en"}, {Revision: current, Locale: "en", Rules: "{}"}} {
-			if err := s.App.Data.Store.UsePriceRules(t.Context(), p, time.Now().Add(-tt.ago)); err != nil {
+		for _, revision := range []string{shown, current} {
+			r := store.Revision{Revision: revision, Kind: store.Prices, Locale: "en", Body: "{}"}
+			if err := s.App.Data.Store.UseRevision(t.Context(), r, time.Now().Add(-tt.ago)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,0 +1,101 @@
+package content
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"siteapi/integrations/store"
+	"siteapi/resolvers/price"
+	"siteapi/schema"
+)
+
+// revisionTime limits the time for storing or reading a revision.
+const revisionTime = 300 * time.Millisecond
+
+// StorePrices stores price rules before this process first uses them, so that a price can
+// be recomputed after the rules are replaced. A nil rules records that the locale has
+// none.
+func (c *Service) StorePrices(ctx context.Context, locale schema.Locale, rules *price.Rules) error {
+	r := store.Revision{Kind: store.Prices, Locale: string(locale)}
+	if rules != nil {
+		r.Revision, r.Body = rules.Revision, rules.Encode()
+	}
+	return c.storeRevision(ctx, r)
+}
+
+// StoreTexts stores the firm's texts before a lead names them. A nil texts records that
+// there are none.
+func (c *Service) StoreTexts(ctx context.Context, texts *Texts) error {
+	r := store.Revision{Kind: store.Texts}
+	if texts != nil {
+		r.Revision, r.Body = texts.Revision, texts.Body
+	}
+	return c.storeRevision(ctx, r)
+}
+
+// storeRevision stores a revision unless this process stored it last.
+func (c *Service) storeRevision(ctx context.Context, r store.Revision) error {
+	if c.Revisions == nil { // a command accepts no leads
+		return nil
+	}
+	key := r.Kind + " " + r.Locale
+	if last, ok := c.stored.Load(key); ok && last == r.Revision {
+		return nil
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, revisionTime)
+	defer cancel()
+
+	if err := c.Revisions.UseRevision(ctx, r, c.Now()); err != nil {
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", r.Locale).
+			Msgf("cannot store the %s: they cannot be read after a change", r.Kind)
+		return err
+	}
+
+	c.stored.Store(key, r.Revision)
+	return nil
+}
+
+// keepLast keeps the last usable price rules and texts in force if the published ones are
+// unusable. It reads them from the database, so they survive a restart.
+func (c *Service) keepLast(ctx context.Context, locale schema.Locale, snap *Snapshot) {
+	if snap.Unusable[store.Prices] {
+		snap.Prices = lastUsable(ctx, c, store.Prices, string(locale), price.Decode)
+	}
+	if snap.Unusable[store.Texts] {
+		snap.Texts = lastUsable(ctx, c, store.Texts, "", DecodeTexts)
+	}
+}
+
+// lastUsable returns the current revision in the database, or nil.
+func lastUsable[T any](
+	ctx context.Context, c *Service, kind, locale string, decode func(body string) (*T, error),
+) (last *T) {
+	if c.Revisions == nil {
+		return nil
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, revisionTime)
+	defer cancel()
+
+	stored, err := c.Revisions.CurrentRevision(ctx, kind, locale)
+	if err == nil {
+		last, err = decode(stored.Body)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", locale).
+			Msgf("cannot read the last usable %s: none are in force", kind)
+	}
+	return last
+}
+
+// Unusable reports whether the published documents of a kind are unusable in any locale.
+func (c *Service) Unusable(kind string) bool {
+	for _, l := range c.locales {
+		if latest := l.current(); latest != nil && latest.Unusable[kind] {
+			return true
+		}
+	}
+	return false
+}
