@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"siteapi/schema"
 	"siteapi/schema/request"
@@ -26,13 +27,15 @@ func writePage(w http.ResponseWriter, r *http.Request, status int, page *schema.
 	request.WriteBody(w, r, status, page.Content)
 }
 
-// redirect sends the browser to the url of the root field's value.
+// redirect sends the browser to the url of the root field's value. The address is relative
+// to the request's, because a proxy may serve the API below a path of its own.
 func redirect(w http.ResponseWriter, r *http.Request, value []byte) {
 	var result struct{ URL string }
 	if err := json.Unmarshal(value, &result); err != nil {
 		panic(err) // the schema has this field
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Location", result.URL)
+	root := strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
+	w.Header().Set("Location", root+strings.TrimPrefix(result.URL, "/"))
 	request.WriteBody(w, r, http.StatusSeeOther, nil)
 }

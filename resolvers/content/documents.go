@@ -28,7 +28,7 @@ type Selection struct {
 func (s *Snapshot) Documents(documentType string, q Selection) []*schema.ContentDocument {
 	found := append([]*schema.ContentDocument{}, s.documents[documentType]...)
 	found = slices.DeleteFunc(found, func(d *schema.ContentDocument) bool {
-		return q.ID != nil && d.ID != *q.ID || q.Slug != nil && slugOf(d) != *q.Slug
+		return q.ID != nil && d.ID != *q.ID || q.Slug != nil && (*q.Slug == "" || slugOf(d) != *q.Slug)
 	})
 
 	// Each sort is stable, so the first name decides and the ids come last.

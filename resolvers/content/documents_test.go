@@ -98,6 +98,7 @@ func TestSelection(t *testing.T) {
 		{Selection{ID: new("e")}, ""},
 		{Selection{Slug: new("one")}, "a"},
 		{Selection{Slug: new("two"), First: new(5)}, "b"},
+		{Selection{Slug: new("")}, ""}, // not the documents without a slug
 	} {
 		var all sync.WaitGroup
 		for range 4 {

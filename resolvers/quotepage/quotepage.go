@@ -14,6 +14,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"path"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -122,7 +123,8 @@ func (r *Resolver) fill(ctx context.Context, v *view, l *lead.Lead) error {
 		v.Logo = template.URL("data:" + http.DetectContentType(logo) + ";base64," + //nolint:gosec // an image
 			base64.StdEncoding.EncodeToString(logo))
 	}
-	v.PDF = l.PDFPath() + "&locale=" + string(v.Locale)
+	// The links are relative: a proxy may serve the page below a path of its own.
+	v.PDF = path.Base(l.PDFPath()) + "&locale=" + string(v.Locale)
 
 	day := func(at time.Time) string { return v.Words.DateOf(at.In(document.CreatedAt.Location())) }
 	for _, c := range l.Consents {

@@ -1,9 +1,12 @@
 package quotes
 
 import (
+	"fmt"
 	"html"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -173,11 +176,11 @@ func TestActsOnQuotePage(t *testing.T) {
 
 		for range 3 { // a double click changes nothing more
 			got := postForm(s, "withdraw", url.Values{"id": {id}, "purpose": {"marketing"}, "locale": {"en"}}, sameOrigin)
-			if got.Status != 303 || got.Header.Get("Location") != "/api/quote/page?id="+id+"&locale=en" {
+			if got.Status != 303 || got.Header.Get("Location") != "../../../api/quote/page?id="+id+"&locale=en" {
 				t.Fatalf("withdrawing: %d %v %s", got.Status, got.Header, got.Body)
 			}
 			got = postForm(s, "deletion", url.Values{"id": {id}}, "Origin: "+s.Base)
-			if got.Status != 303 || got.Header.Get("Location") != "/api/quote/page?id="+id {
+			if got.Status != 303 || got.Header.Get("Location") != "../../../api/quote/page?id="+id {
 				t.Fatalf("asking for deletion: %d %v %s", got.Status, got.Header, got.Body)
 			}
 		}
@@ -277,5 +280,62 @@ func TestForeignFormsOfQuotePage(t *testing.T) {
 	l, err := s.App.Data.Store.Lead(t.Context(), id)
 	if err != nil || l.Consents[0].WithdrawnAt != nil || !l.DeletionRequestedAt.IsZero() {
 		t.Errorf("the lead was changed: %+v, %v", l, err)
+	}
+}
+
+// The page's links and forms, and the way back to it, work below any path at which a proxy
+// serves the API.
+func TestQuotePageBelowAPath(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	target, err := url.Parse(s.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for i, prefix := range []string{"", "/backend", "/v1/site", "/a-b/c_d/e.f/%C8%99", "/api/quote/page"} {
+		id := submitForPage(s, fmt.Sprint("prefix-", i))
+		plain, _ := url.PathUnescape(prefix)
+		proxy := httptest.NewServer(http.StripPrefix(plain, httputil.NewSingleHostReverseProxy(target)))
+		t.Cleanup(proxy.Close)
+
+		// send follows redirects, and returns the address and the body of the result.
+		send := func(method, address, body string) (*url.URL, string) {
+			t.Helper()
+			resp, err := apptest.Send(t.Context(), http.DefaultClient, method, address, body,
+				sameOrigin, "Content-Type: application/x-www-form-urlencoded")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != 200 {
+				t.Fatalf("%s %s: %d %v", method, address, resp.StatusCode, err)
+			}
+			return resp.Request.URL, string(text)
+		}
+
+		address, page := send("GET", proxy.URL+prefix+"/api/quote/page?id="+id+"&locale=en", "")
+		link := func(pattern string) string {
+			t.Helper()
+			found := regexp.MustCompile(pattern).FindStringSubmatch(page)
+			if found == nil {
+				t.Fatalf("%q: no %s on the page", prefix, pattern)
+			}
+			to, err := address.Parse(html.UnescapeString(found[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return to.String()
+		}
+		if _, pdf := send("GET", link(`href="([^"]*)" download`), ""); !strings.HasPrefix(pdf, "%PDF") {
+			t.Errorf("%q: the PDF is %.40q", prefix, pdf)
+		}
+		fields := url.Values{"id": {id}, "purpose": {"marketing"}, "locale": {"en"}}.Encode()
+		send("POST", link(`action="([^"]*withdraw)"`), fields)
+		shown, after := send("POST", link(`action="([^"]*deletion)"`), fields)
+		if shown.String() != address.String() || !strings.Contains(after, "Withdrawn on") || !strings.Contains(after, "You asked for deletion") {
+			t.Errorf("%q: %s shows %s", prefix, shown, after)
+		}
 	}
 }
