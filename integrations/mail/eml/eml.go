@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/mail"
+	"strings"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -21,7 +22,8 @@ func Encode(m *contract.Message) ([]byte, error) {
 	msg.SetDateWithValue(time.Now().UTC())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetGenHeader("Content-Language", m.Locale)
-	msg.Subject(lead.OneLine(m.Subject))
+	// The invisible joiner prevents a mail program from decoding what was typed.
+	msg.Subject(strings.ReplaceAll(lead.OneLine(m.Subject), "=?", "=\u2060?"))
 
 	from, err := Address(m.From.Address)
 	if err != nil {
