@@ -18,19 +18,23 @@ func OneLine(typed string) string {
 var (
 	// aNumber matches the digits of one telephone number and what people write between them.
 	// A letter, a comma or a second plus ends it.
-	aNumber = regexp.MustCompile(`\+?(?:[^\pL\d+*#,;|&\n]*\d)+`)
+	aNumber = regexp.MustCompile(`\+?(?:[^\pL\d+*#,;:=@|&\n]*\d)+`)
 
-	// trunkZero matches the zero in parentheses that is dialed only without the country code.
-	trunkZero = regexp.MustCompile(`^(\+|00)(\D*\d{1,3}[^\d(\[]*)[(\[]\s*0\s*[)\]]`)
+	// trunkZero matches the zero at the start of parentheses that is dialed only without the
+	// country code. No country code that has one is shorter than two digits.
+	trunkZero = regexp.MustCompile(`^(\+|00)(\D*\d{2,3}[^\d(\[]*)[(\[]\s*0`)
 
-	extension = regexp.MustCompile(`^[\s,;.(-]*(?i:ext\pL*|int\pL*|x|#)[^\pL\d]*(\d{1,7})`)
+	// keptZero matches country codes after which a zero is part of the number, as in Italy.
+	keptZero = regexp.MustCompile(`^(\+|00)\D*(39|22[569]|242|378)\D`)
+
+	extension = regexp.MustCompile(`^[\s,;.(-]*(?i:ext\pL*|int\pL*|x|#)[^\pL\d]*(\d+)`)
 )
 
 // TelephoneLink returns the tel: address by RFC 3966 of the first number in a typed text,
 // which stays national without a country code. It is empty if the text has no number that
 // can be recognized as a whole.
 func TelephoneLink(typed string) string {
-	typed = strings.Map(dialed, typed)
+	typed = strings.Map(Dialed, typed)
 	at := aNumber.FindStringIndex(typed)
 	if at == nil {
 		return ""
@@ -47,8 +51,15 @@ func TelephoneLink(typed string) string {
 		}
 	}
 
-	link := Digits(trunkZero.ReplaceAllString(strings.TrimLeft(number, "( "), "$1$2"))
-	if n := len(link); n > longest || n < shortest && strings.TrimSpace(rest) != "" {
+	number = strings.TrimLeft(number, "( ")
+	if !keptZero.MatchString(number) {
+		number = trunkZero.ReplaceAllString(number, "$1$2")
+	}
+
+	// A number before a colon is a label such as "Office 2:", or ends with a time.
+	link := Digits(number)
+	n, label := len(link), strings.HasPrefix(rest, ":")
+	if label || n > longest || n < shortest && strings.TrimSpace(rest) != "" {
 		return ""
 	}
 	if strings.HasPrefix(number, "+") {
@@ -70,9 +81,9 @@ func Digits(text string) string {
 	}, text)
 }
 
-// dialed returns the ASCII form of the digits of every script, which Unicode has in
+// Dialed returns the ASCII form of the digits of every script, which Unicode has in
 // blocks that begin with zero, and of the signs of East Asian keyboards.
-func dialed(r rune) rune {
+func Dialed(r rune) rune {
 	switch {
 	case unicode.IsDigit(r):
 		value := rune(0)

@@ -25,7 +25,7 @@ func fold(text string) string {
 
 	// No step of the transformation can fail. An acute accent would become a blank.
 	folded, _, _ := transform.String(transform.Chain(
-		runes.Remove(unwritten), norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
+		runes.Remove(unwritten), norm.NFKD, runes.Remove(runes.In(unicode.Mn))), strings.Map(lead.Dialed, text))
 	return strings.NewReplacer(
 		"ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ", "=", "",
 	).Replace(strings.ToLower(folded))
@@ -49,6 +49,7 @@ func searchTerms(s lead.Lead) (terms []string) {
 
 	words := []string{fold(s.ID), email, domain}
 	words = append(words, nationalNumber(phone), strings.TrimLeft(lead.Digits(phone), "0"), ending(phone))
+	words = append(words, ending(fold(c.Phone))) // of a second number or an extension
 	names := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
 	words = append(words, names...)
 	for _, name := range names {

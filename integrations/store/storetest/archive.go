@@ -37,6 +37,7 @@ func search(t *testing.T, s Subject) {
 		},
 		22: {FirstName: "Νίκος", LastName: "Yıldız", Email: "n@example.com", Phone: "٠٧٢١ ٠٠٠ ٣٣٣", Company: "ΝΙΚΟΣ"},
 		23: {FirstName: "علی\u200cرضا", LastName: "İpek", Email: "a@example.com"},
+		24: {FirstName: "Sean", LastName: "O＇Hara", Email: "sean@example.com", Phone: "0723 000 444 / 0724 000 555"},
 		50: {FirstName: "Strauß", LastName: "O'Brien", Email: "stef@example.org"},
 	}
 	for i := range 60 {
@@ -105,7 +106,13 @@ func search(t *testing.T, s Subject) {
 		"+44 20 7946 0019": nil,
 		"00 0111":          {3},
 		"000333":           {22},
-		"1800":             nil, // not backward
+		"٠٧٢١ ٠٠٠ ٣٣٣":     {22}, // as it was typed
+		"٣٣٣٣":             nil,
+		"٠٣٣٣":             {22},
+		"0723 000 444":     {24},
+		"0724000555":       {24}, // the second of two numbers
+		"o'hara":           {24}, // from a keyboard for Japanese
+		"1800":             nil,  // not backward
 	} {
 		check(words, want...)
 	}

@@ -64,19 +64,20 @@ type stdio struct{ sdk.StdioTransport }
 // Connect implements [sdk.Transport].
 func (t *stdio) Connect(ctx context.Context) (sdk.Connection, error) {
 	conn, err := t.StdioTransport.Connect(ctx)
-	c := &answering{Connection: conn}
+	c := &answering{Connection: conn, calls: map[jsonrpc.ID]bool{}}
 	c.changed.L = &c.mu
 	return c, err
 }
 
-// answering is a connection that counts its calls.
+// answering is a connection that knows its calls. A client may send an id twice at once, for
+// which it gets one response.
 type answering struct {
 	sdk.Connection
 
 	mu      sync.Mutex
-	changed sync.Cond // signals changes of the following fields
-	calls   int       // calls that were read and have no response yet
-	closed  bool      // The input ended, or a response could not be written.
+	changed sync.Cond           // signals changes of the following fields
+	calls   map[jsonrpc.ID]bool // calls that were read and have no response yet
+	closed  bool                // The input ended, or a response could not be written.
 }
 
 // Read implements [sdk.Connection].
@@ -86,9 +87,9 @@ func (c *answering) Read(ctx context.Context) (jsonrpc.Message, error) {
 	defer c.mu.Unlock()
 
 	if call, ok := msg.(*jsonrpc.Request); ok && call.IsCall() {
-		c.calls++
+		c.calls[call.ID] = true
 	}
-	for err != nil && c.calls > 0 && !c.closed {
+	for err != nil && len(c.calls) > 0 && !c.closed {
 		c.changed.Wait()
 	}
 	return msg, err
@@ -100,8 +101,8 @@ func (c *answering) Write(ctx context.Context, msg jsonrpc.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	if _, ok := msg.(*jsonrpc.Response); ok {
-		c.calls--
+	if response, ok := msg.(*jsonrpc.Response); ok {
+		delete(c.calls, response.ID)
 	}
 	c.closed = c.closed || err != nil
 	c.changed.Broadcast()

@@ -23,7 +23,7 @@ func WebAddress(v string) (string, error) {
 }
 
 func origin(v string) (string, error) {
-	return matching(`\*|https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?`,
+	return matching(`\*|https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[1-9]\d{0,4})?`,
 		"origins as browsers send them: scheme and host in lower case, such as https://example.com",
 	)(withoutDefaultPort(v))
 }

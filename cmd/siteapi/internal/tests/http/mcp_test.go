@@ -314,6 +314,7 @@ func TestPipeThatClosesEarly(t *testing.T) {
 		{hello + health + "\nnonsense\n", "0 3", 1},                    // a broken line ends the session, not the calls
 		{hello + health + "\n" + `{"jsonrpc":"2.0","id":6,`, "0 3", 1}, // killed while it wrote
 		{hello + leads + "\n" + strings.Replace(leads, `"id":2`, `"id":"two"`, 1), `0 2 two`, 0},
+		{hello + health + "\n" + health + "\n", "0 3", 0}, // an id twice at once did not end
 		{list + "\n", "1", 0}, // before the session has begun
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -74,7 +74,7 @@ func TestSettingValues(t *testing.T) {
 		"CDN_MAX_AGE":                        {"61s"},
 		"CDN_PURGE_URL":                      {"varnish:6081", "https://cdn.example/?a=b c", ","},
 		"REVALIDATE_SECRET":                  {"short", "whsec_YQ=="},
-		"CORS_ALLOWED_ORIGINS":               {"https://A.example", "https://a.example/", "https://*.example"},
+		"CORS_ALLOWED_ORIGINS":               {"https://A.example", "https://a.example/", "https://*.example", "https://a.example:0443"},
 		"TRUSTED_PROXIES":                    {"10.0.0.0/99", "proxy", "::ffff:10.0.0.0/104"},
 		"RATE_LIMITS":                        {"maybe"},
 		"OIDC_ISSUER":                        {"https://login.example.com?a=b"},
