@@ -42,7 +42,7 @@ func convert(typ, s string) any {
 func (rt *Route) bindParameters(r *http.Request, vars map[string]any) *schema.Error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil && len(rt.query) > 0 {
-		return badRequest(
+		return schema.BadRequest(
 			"The query string is malformed: check its % escapes, and separate parameters with &.",
 		)
 	}
@@ -61,17 +61,9 @@ func bindTexts(values url.Values, to []operations.Argument, vars map[string]any)
 		case len(given) == 0, len(given) == 1 && given[0] == "" && typ != "Boolean" && typ != "String":
 			// The parameter is missing.
 		case len(given) > 1:
-			wrong = append(wrong, schema.FieldError{
-				Field:   p.Name,
-				Code:    schema.FieldCodeRepeated,
-				Message: "must be given only once",
-			})
+			wrong = append(wrong, schema.Invalid(p.Name, schema.FieldCodeRepeated, "must be given only once"))
 		case !utf8.ValidString(given[0]):
-			wrong = append(wrong, schema.FieldError{
-				Field:   p.Name,
-				Code:    schema.FieldCodeUnreadable,
-				Message: "must be UTF-8",
-			})
+			wrong = append(wrong, schema.Invalid(p.Name, schema.FieldCodeUnreadable, "must be UTF-8"))
 		default:
 			vars[p.Name] = convert(typ, given[0])
 		}
@@ -97,10 +89,7 @@ func (rt *Route) bind(
 		return ctx, nil, problem
 	}
 	if rt.Form && !sameOrigin(r) {
-		return ctx, nil, &schema.Error{
-			Code:    schema.CodeForbidden,
-			Message: "Only a page of this service may send this form.",
-		}
+		return ctx, nil, schema.NewError(schema.CodeForbidden, "Only a page of this service may send this form.")
 	}
 
 	if b := rt.Body; b != nil {
@@ -129,11 +118,11 @@ func (rt *Route) bind(
 func (b *Body) decode(raw []byte, vars map[string]any) *schema.Error {
 	value, err := strictjson.Decode(raw)
 	if err != nil {
-		return badRequest("The body is " + err.Error() + ".")
+		return schema.BadRequest("The body is " + err.Error() + ".")
 	}
 	given, isObject := value.(map[string]any)
 	if !isObject && (b.variable == nil || b.variable.Definition.Kind == ast.InputObject) {
-		return badRequest("The body must be a JSON object.")
+		return schema.BadRequest("The body must be a JSON object.")
 	}
 
 	if b.variable != nil {
@@ -151,7 +140,7 @@ func (b *Body) decode(raw []byte, vars map[string]any) *schema.Error {
 func (b *Body) decodeForm(raw []byte, vars map[string]any) *schema.Error {
 	values, err := url.ParseQuery(string(raw))
 	if err != nil {
-		return badRequest("The form is malformed.")
+		return schema.BadRequest("The form is malformed.")
 	}
 	return bindTexts(values, b.fields, vars)
 }
@@ -163,11 +152,6 @@ func sameOrigin(r *http.Request) bool {
 	}
 	origin, err := url.Parse(r.Header.Get("Origin"))
 	return err == nil && origin.Host != "" && origin.Host == r.Host
-}
-
-// badRequest returns an error about the request as a whole rather than one of its fields.
-func badRequest(message string) *schema.Error {
-	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
 }
 
 // sentNames rewrites the paths of invalid fields within the body, which begin with its

@@ -92,7 +92,7 @@ func literal(v *ast.Value) string {
 }
 
 func exampleProblem(code schema.Code, detail string) Problem {
-	e := &schema.Error{Code: code, Message: detail}
+	e := schema.NewError(code, detail)
 	if code == schema.CodeBadUserInput {
 		e.Fields = []schema.FieldError{
 			schema.Required("contact.email"),

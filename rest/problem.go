@@ -39,7 +39,7 @@ func NewProblem(e *schema.Error, requestID string) Problem {
 
 	if status == http.StatusInternalServerError {
 		p.Code, p.Errors = schema.CodeInternal, nil
-		p.Detail = "Something went wrong on our side. Request id: " + requestID
+		p.Detail = schema.Internal(requestID).Message
 	}
 	return p
 }

@@ -144,8 +144,5 @@ func (m Methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	WriteProblem(w, r, &schema.Error{
-		Code:    schema.CodeMethodNotAllowed,
-		Message: "This path supports " + allowed + ".",
-	})
+	WriteProblem(w, r, schema.NewError(schema.CodeMethodNotAllowed, "This path supports "+allowed+"."))
 }

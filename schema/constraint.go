@@ -63,7 +63,7 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 	case !utf8.ValidString(raw):
 		return unreadable()
 	case !c.Lines && !c.hint && strings.Contains(s, "\n"):
-		return FieldError{Code: FieldCodeControlCharacters, Message: "must not contain line breaks"}
+		return Invalid("", FieldCodeControlCharacters, "must not contain line breaks")
 	case c.MaxLength > 0 && utf8.RuneCountInString(s) > c.MaxLength:
 		return TooLong("", c.MaxLength)
 	}
@@ -123,19 +123,19 @@ func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError
 	switch format {
 	case ConstraintFormatEmail:
 		valid = f.Email(trimmed)
-		e.Code, e.Message = FieldCodeInvalidEmail, "must be an e-mail address such as ana@example.com"
+		e = Invalid("", FieldCodeInvalidEmail, "must be an e-mail address such as ana@example.com")
 	case ConstraintFormatCurrency:
 		valid = f.Currency(trimmed)
-		e.Code, e.Message = FieldCodeInvalidCurrency, "must be a currency code in capitals, such as EUR"
+		e = Invalid("", FieldCodeInvalidCurrency, "must be a currency code in capitals, such as EUR")
 	case ConstraintFormatPhone:
 		valid = fiveDigits.MatchString(trimmed)
-		e.Code, e.Message = FieldCodeInvalidPhone, "must be a telephone number with at least 5 digits"
+		e = Invalid("", FieldCodeInvalidPhone, "must be a telephone number with at least 5 digits")
 	case ConstraintFormatSlug:
 		valid = f.Slug(raw)
-		e.Code, e.Message = FieldCodeNotASlug, "must be lower-case letters, digits and hyphens, such as web-app"
+		e = Invalid("", FieldCodeNotASlug, "must be lower-case letters, digits and hyphens, such as web-app")
 	case ConstraintFormatSessionID:
 		valid = sessionForm.MatchString(raw)
-		e.Code, e.Message = FieldCodeInvalidSessionID, "must be 1 to 128 letters, digits and the characters . _ : -"
+		e = Invalid("", FieldCodeInvalidSessionID, "must be 1 to 128 letters, digits and the characters . _ : -")
 	}
 
 	if valid {

@@ -42,6 +42,23 @@ func (e *Error) Extensions(requestID string) map[string]any {
 	return extensions
 }
 
+// NewError returns an error with a code and a complete sentence for the client.
+func NewError(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// Internal returns the error of a failure that only the log describes.
+func Internal(requestID string) *Error {
+	return NewError(CodeInternal, "Something went wrong on our side. Request id: "+requestID)
+}
+
+// NeedsRole returns the error of an operator who lacks a role.
+func NeedsRole(role Role) *Error {
+	return NewError(CodeForbidden, "This needs the role "+string(role)+".")
+}
+
+// BadRequest returns the error of a request that is wrong as a whole rather than in one of
+// its fields.
+func BadRequest(message string) *Error { return NewError(CodeBadUserInput, message) }
+
 // retrySoon is the RetryAfter of errors while a backend is down.
 const retrySoon = 5 * time.Second
 
@@ -65,7 +82,7 @@ func Unavailable(message string, cause error) *Error {
 }
 
 // NotFound returns the error of a request for something that does not exist.
-func NotFound(message string) *Error { return &Error{Code: CodeNotFound, Message: message} }
+func NotFound(message string) *Error { return NewError(CodeNotFound, message) }
 
 // RetrySeconds returns RetryAfter in whole seconds. It rounds up so that no client
 // retries too early.
@@ -90,16 +107,17 @@ type FieldError struct {
 	Message string `json:"message"`
 }
 
-// Required returns the error of a missing field.
-func Required(field string) FieldError {
-	return FieldError{Field: field, Code: FieldCodeRequired, Message: "is required"}
+// Invalid returns the error of a field without params.
+func Invalid(field string, code FieldCode, message string) FieldError {
+	return FieldError{Field: field, Code: code, Message: message}
 }
+
+// Required returns the error of a missing field.
+func Required(field string) FieldError { return Missing(field, "is required") }
 
 // Missing returns the error of a field that another field makes required. The message
 // states when it is required.
-func Missing(field, message string) FieldError {
-	return FieldError{Field: field, Code: FieldCodeRequired, Message: message}
-}
+func Missing(field, message string) FieldError { return Invalid(field, FieldCodeRequired, message) }
 
 // Conflict returns the error of a field that cannot be given together with another one.
 func Conflict(field, other, message string) FieldError {
@@ -128,7 +146,7 @@ func UnknownField(name string, known []string) FieldError {
 	if len(known) == 0 {
 		message = "is unknown: nothing is expected"
 	}
-	return FieldError{Field: printable(name), Code: FieldCodeUnknownField, Message: message}
+	return Invalid(printable(name), FieldCodeUnknownField, message)
 }
 
 // bounded returns the error of a field with one named param, such as the bound that the

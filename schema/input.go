@@ -188,7 +188,7 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	case typ.NonNull && (value == nil || blank):
 		c.add(Required(""))
 	case blank && con.NotEmpty:
-		c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
+		c.add(Invalid("", FieldCodeEmpty, "must not be empty"))
 
 	case value == nil, blank && (typ.NamedType == "String" || typ.NamedType == "ID"):
 		// The value counts as omitted. An empty string is an error for the other types.
@@ -350,10 +350,7 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 
 	case "DateTime":
 		if _, err := graphql.UnmarshalTime(value); err != nil {
-			c.add(FieldError{
-				Code:    FieldCodeUnreadable,
-				Message: "must be a time such as 2026-05-01T09:30:00Z",
-			})
+			c.add(Invalid("", FieldCodeUnreadable, "must be a time such as 2026-05-01T09:30:00Z"))
 		}
 
 	case "Boolean":
@@ -365,7 +362,7 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 		object, isObject := value.(map[string]any)
 		list, isList := value.([]any)
 		if con != nil && con.NotEmpty && (isObject && len(object) == 0 || isList && len(list) == 0) {
-			c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
+			c.add(Invalid("", FieldCodeEmpty, "must not be empty"))
 		}
 	}
 }
@@ -375,10 +372,7 @@ func wrongType(name, words string) FieldError {
 }
 
 func unreadable() FieldError {
-	return FieldError{
-		Code:    FieldCodeUnreadable,
-		Message: "has a value that cannot be read, such as a number out of range",
-	}
+	return Invalid("", FieldCodeUnreadable, "has a value that cannot be read, such as a number out of range")
 }
 
 // printable returns a name chosen by a client, or a placeholder if the name is too long

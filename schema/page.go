@@ -34,11 +34,7 @@ func CursorNumber(cursor string) (int64, error) {
 
 // BadCursor returns the error of a cursor that no page had.
 func BadCursor() error {
-	return BadInput(FieldError{
-		Field:   "after",
-		Code:    FieldCodeUnreadable,
-		Message: "must be the endCursor of an earlier page",
-	})
+	return BadInput(Invalid("after", FieldCodeUnreadable, "must be the endCursor of an earlier page"))
 }
 
 // NewPageInfo describes a page with these cursors.

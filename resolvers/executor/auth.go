@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"regexp"
 	"strconv"
 	"time"
@@ -59,14 +58,12 @@ func (g *guard) directive(
 		return next(ctx)
 	}
 	caller.Operator = operator
-	if operator.Role.AtLeast(schema.ValueOr(role, schema.RoleAdmin)) {
+	least := schema.ValueOr(role, schema.RoleAdmin)
+	if operator.Role.AtLeast(least) {
 		return next(request.WithCaller(ctx, caller))
 	}
 
-	return nil, &schema.Error{
-		Code:    schema.CodeForbidden,
-		Message: fmt.Sprintf("This needs the role %s.", schema.ValueOr(role, schema.RoleAdmin)),
-	}
+	return nil, schema.NeedsRole(least)
 }
 
 // personal implements @personal: a viewer gets null, or for the id of a lead its
@@ -127,10 +124,8 @@ func (g *guard) checkToken(caller request.Caller, kind schema.TokenKind) (reques
 
 	if !allowed {
 		g.refused(kind, "token")
-		return request.Operator{}, &schema.Error{
-			Code:    schema.CodeUnauthenticated,
-			Message: "A valid token is required: Authorization: Bearer <token>.",
-		}
+		return request.Operator{}, schema.NewError(schema.CodeUnauthenticated,
+			"A valid token is required: Authorization: Bearer <token>.")
 	}
 	return operator, nil
 }
@@ -156,10 +151,7 @@ var signatureForm = regexp.MustCompile(`^t=(\d{1,15})[, ]+v1=([^, ]+)$`)
 // verify returns UNAUTHENTICATED unless the header `sanity-webhook-signature` proves that
 // one of the secrets signed exactly this body within signatureTolerance.
 func (g *guard) verify(header string, body []byte) *schema.Error {
-	refused := &schema.Error{
-		Code:    schema.CodeUnauthenticated,
-		Message: "The webhook signature is missing or not valid.",
-	}
+	refused := schema.NewError(schema.CodeUnauthenticated, "The webhook signature is missing or not valid.")
 
 	m := signatureForm.FindStringSubmatch(header)
 	if m == nil {

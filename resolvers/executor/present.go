@@ -59,10 +59,7 @@ func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // the client has left
 		known = schema.Unavailable("The request was canceled.", nil)
 	default:
-		known = &schema.Error{
-			Code:    schema.CodeInternal,
-			Message: "Something went wrong on our side. Request id: " + requestID,
-		}
+		known = schema.Internal(requestID)
 		p.log.Error().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("internal error")
 	}
 	if known.Err != nil {

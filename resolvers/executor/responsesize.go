@@ -84,11 +84,8 @@ func (b responseBound) field(ctx context.Context, next graphql.Resolver) (any, e
 }
 
 func tooLarge(limit int) error {
-	return &schema.Error{
-		Code: schema.CodeBadUserInput,
-		Message: fmt.Sprintf("The response would have more than %d bytes. "+
-			"Please request fewer fields, or use several requests.", limit),
-	}
+	return schema.BadRequest(fmt.Sprintf("The response would have more than %d bytes. "+
+		"Please request fewer fields, or use several requests.", limit))
 }
 
 // Build allows a resolver to copy a part of its value. It fails if the resolvers of the

@@ -23,8 +23,8 @@ const (
 )
 
 var (
-	errNotFound   = &schema.Error{Code: CodePersistedQueryNotFound, Message: "PersistedQueryNotFound"}
-	errNotTrusted = &schema.Error{Code: CodeNotTrusted, Message: "Only trusted documents are accepted here."}
+	errNotFound   = schema.NewError(CodePersistedQueryNotFound, "PersistedQueryNotFound")
+	errNotTrusted = schema.NewError(CodeNotTrusted, "Only trusted documents are accepted here.")
 )
 
 // Memory for automatic persisted queries (APQ).
@@ -114,7 +114,7 @@ func (d *Documents) find(req *params) (*operation, error) {
 		}
 		return op, nil
 	}
-	return nil, badInput("operationName must name an operation of the document.")
+	return nil, schema.BadRequest("operationName must name an operation of the document.")
 }
 
 // resolve sets the document of a request that has only an id: a trusted document, or one
@@ -125,7 +125,7 @@ func (d *Documents) resolve(req *params) (hash string, _ error) {
 	case id == "", req.Query != "" && (d.TrustedOnly || d.byID[id] == req.Query):
 		return "", nil
 	case req.Query != "" && hashText(req.Query) != id:
-		return "", badInput("The hash is not the SHA-256 of the query.")
+		return "", schema.BadRequest("The hash is not the SHA-256 of the query.")
 	case req.Query != "":
 		return id, nil
 	}

@@ -53,7 +53,7 @@ func (x exchange) methodNotAllowed(allow, message string) error {
 	x.w.Header().Set("Allow", allow)
 	return httpError{
 		http.StatusMethodNotAllowed,
-		&schema.Error{Code: schema.CodeMethodNotAllowed, Message: message},
+		schema.NewError(schema.CodeMethodNotAllowed, message),
 	}
 }
 
@@ -165,8 +165,6 @@ func decodeQueryString(raw []byte) (map[string]any, error) {
 	return members, nil
 }
 
-func malformed(message string) error { return httpError{http.StatusBadRequest, badInput(message)} }
-
-func badInput(message string) *schema.Error {
-	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
+func malformed(message string) error {
+	return httpError{http.StatusBadRequest, schema.BadRequest(message)}
 }

@@ -140,7 +140,7 @@ func (e httpError) Error() string { return e.problem.Message }
 func notAcceptable(message string) error {
 	return httpError{
 		http.StatusNotAcceptable,
-		&schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message},
+		schema.NewError(schema.CodeUnsupportedMediaType, message),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"siteapi/schema"
 	"siteapi/schema/request"
 )
 
@@ -39,7 +40,7 @@ func (h *Handler) stream(x exchange, req *params, op *operation) error {
 		return err
 	}
 	if !oneStream(opCtx) {
-		return badInput("A subscription must have exactly one root field, after @skip and @include.")
+		return schema.BadRequest("A subscription must have exactly one root field, after @skip and @include.")
 	}
 
 	next, ctx := h.Executor.DispatchOperation(ctx, opCtx)

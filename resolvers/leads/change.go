@@ -14,13 +14,10 @@ import (
 
 // Errors of changes that the state of a lead does not allow.
 var (
-	errChanged = &schema.Error{
-		Code:    schema.CodeConflict,
-		Message: "The state of the lead has changed in the meantime.",
-	}
-	errNotInReview    = refused("The lead is not in review.")
-	errUnreleased     = refused("The lead is in review or was rejected: release it first.")
-	errNothingToRetry = refused("No delivery of the lead has failed or is waiting for another attempt.")
+	errChanged        = schema.NewError(schema.CodeConflict, "The state of the lead has changed in the meantime.")
+	errNotInReview    = schema.BadRequest("The lead is not in review.")
+	errUnreleased     = schema.BadRequest("The lead is in review or was rejected: release it first.")
+	errNothingToRetry = schema.BadRequest("No delivery of the lead has failed or is waiting for another attempt.")
 )
 
 // LeadChange changes a lead and reports whether anything changed.
@@ -148,7 +145,7 @@ func (r *Resolver) AddNote(text string) LeadChange {
 		note := lead.Note{Author: entry.Actor, At: entry.At, Text: schema.Clean(text)}
 		err := r.Store.AddNote(ctx, l.ID, note, entry)
 		if errors.Is(err, store.ErrTooManyNotes) {
-			err = refused(fmt.Sprintf("The lead already has %d notes, the maximum.", store.MostNotes))
+			err = schema.BadRequest(fmt.Sprintf("The lead already has %d notes, the maximum.", store.MostNotes))
 		}
 		return true, err
 	}

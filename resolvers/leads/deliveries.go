@@ -137,7 +137,7 @@ func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 		case !l.Released():
 			return false, errUnreleased
 		case !r.Queue.DeliversTo(target):
-			return false, refused("Nothing is delivered to this target: it is not set up.")
+			return false, schema.BadRequest("Nothing is delivered to this target: it is not set up.")
 		}
 
 		err := r.resend(ctx, l.ID, target, email)
@@ -145,10 +145,7 @@ func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 			return false, nil
 		}
 		if errors.Is(err, store.ErrUnderWay) {
-			err = &schema.Error{
-				Code:    schema.CodeConflict,
-				Message: "The mail is under way: correct its address afterward.",
-			}
+			err = schema.NewError(schema.CodeConflict, "The mail is under way: correct its address afterward.")
 		}
 		return err == nil, err
 	}
@@ -180,7 +177,7 @@ func (r *Resolver) DismissDelivery(ctx context.Context, id, reason string) (*sch
 		entry := r.Operators.Entry(ctx, schema.AuditActionDismissed, d.LeadID, detail)
 		dismissed, err := r.Store.DismissDelivery(ctx, d, schema.Clean(reason), entry)
 		if err == nil && !dismissed {
-			err = refused("Only a failed delivery can be dismissed.")
+			err = schema.BadRequest("Only a failed delivery can be dismissed.")
 		}
 		return err
 	})

@@ -17,7 +17,6 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/operators"
-	"siteapi/schema"
 )
 
 // Resolver resolves the fields about leads.
@@ -111,14 +110,4 @@ func idsOf(leads []lead.Lead) []string {
 		list[i] = l.ID
 	}
 	return list
-}
-
-// refused returns the error of a change that the current state does not allow.
-func refused(message string) *schema.Error {
-	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
-}
-
-// forbidden returns the error of an operator who lacks a role.
-func forbidden(role schema.Role) *schema.Error {
-	return &schema.Error{Code: schema.CodeForbidden, Message: "This needs the role " + string(role) + "."}
 }

@@ -30,7 +30,7 @@ func (r *Resolver) Page(
 
 	if operators.IsViewer(ctx) {
 		if f.Email != "" || f.Campaign != "" || f.Consent != "" {
-			return nil, forbidden(schema.RoleSales)
+			return nil, schema.NeedsRole(schema.RoleSales)
 		}
 		f = findable(f)
 	}

@@ -48,11 +48,8 @@ func checkAmount(value lead.OutcomeValue, amount *float64, currency string) erro
 		return schema.BadInput(schema.Conflict("amount", "outcome", "can only be given with WON"))
 
 	case !price.Payable(*amount, currency):
-		return schema.BadInput(schema.FieldError{
-			Field:   "amount",
-			Code:    schema.FieldCodeUnreadable,
-			Message: "must be an amount of money with no more decimals than its currency has",
-		})
+		return schema.BadInput(schema.Invalid("amount", schema.FieldCodeUnreadable,
+			"must be an amount of money with no more decimals than its currency has"))
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 	entry := r.Operators.Entry(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
 	w, err := r.Store.WithdrawConsent(ctx, crm.Address(email), purpose, entry.At, entry)
 	if errors.Is(err, store.ErrNotFound) {
-		err = refused("This consent was not given for the address, or has been withdrawn.")
+		err = schema.BadRequest("This consent was not given for the address, or has been withdrawn.")
 	}
 	if err != nil {
 		return nil, err

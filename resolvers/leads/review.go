@@ -15,7 +15,7 @@ func (r *Resolver) ReviewAll(
 	ctx context.Context, ids []string, all bool, decision LeadChange,
 ) (*schema.LeadsChange, error) {
 	if all && request.CallerFrom(ctx).Operator.Role != schema.RoleAdmin {
-		return nil, forbidden(schema.RoleAdmin)
+		return nil, schema.NeedsRole(schema.RoleAdmin)
 	}
 	if all {
 		found, _, err := r.list(ctx, store.Filter{InReview: true})

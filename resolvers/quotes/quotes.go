@@ -81,10 +81,8 @@ func storeError(err error) error {
 		return schema.Unavailable("The database is unavailable, so it is unknown whether the request was stored. "+
 			"Please send the same request again: that is safe and creates no second lead.", err)
 	case errors.Is(err, store.ErrKeyReused):
-		return &schema.Error{
-			Code:    schema.CodeIdempotencyKeyReused,
-			Message: "This Idempotency-Key was used for other content. Send a new key for a new attempt.",
-		}
+		return schema.NewError(schema.CodeIdempotencyKeyReused,
+			"This Idempotency-Key was used for other content. Send a new key for a new attempt.")
 	}
 	return err
 }

@@ -43,13 +43,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, types ...stri
 		return nil, tooLarge(w, limit)
 	}
 	if err != nil {
-		return nil, &schema.Error{Code: schema.CodeBadUserInput, Message: "The body ended early."}
+		return nil, schema.BadRequest("The body ended early.")
 	}
 	return body, nil
 }
 
 func unsupported(message string) *schema.Error {
-	return &schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message}
+	return schema.NewError(schema.CodeUnsupportedMediaType, message)
 }
 
 // WriteBody sends a response whose header is complete except for its length. It sends 304
@@ -89,8 +89,6 @@ func matchesETag(h http.Header, etag string) bool {
 
 func tooLarge(w http.ResponseWriter, limit int64) *schema.Error {
 	w.Header().Set("Connection", "close") // The rest of the body is not read.
-	return &schema.Error{
-		Code:    schema.CodePayloadTooLarge,
-		Message: fmt.Sprintf("The body may have at most %d bytes.", limit),
-	}
+	return schema.NewError(schema.CodePayloadTooLarge,
+		fmt.Sprintf("The body may have at most %d bytes.", limit))
 }

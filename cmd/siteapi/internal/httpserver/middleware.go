@@ -66,11 +66,7 @@ func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 			Msg("handler panicked")
 
 		if !begun {
-			WriteError(w, r, &schema.Error{
-				Code: schema.CodeInternal,
-				Message: "Something went wrong on our side. Request id: " +
-					request.CallerFrom(r.Context()).RequestID,
-			})
+			WriteError(w, r, schema.Internal(request.CallerFrom(r.Context()).RequestID))
 		}
 	}
 

@@ -19,16 +19,12 @@ func (s *Server) preview(r *http.Request, rec *record) (*http.Request, *schema.E
 	rec.preview = true
 	asked, caller := r.Header[headerPreview], request.CallerFrom(r.Context())
 	if caller.HoldsToken(s.Settings.PreviewTokens) < 0 {
-		return r, &schema.Error{
-			Code:    schema.CodeUnauthenticated,
-			Message: headerPreview + " needs a token of PREVIEW_TOKENS: Authorization: Bearer <token>.",
-		}
+		return r, schema.NewError(schema.CodeUnauthenticated,
+			headerPreview+" needs a token of PREVIEW_TOKENS: Authorization: Bearer <token>.")
 	}
 	if len(asked) > 1 || !perspectives.MatchString(asked[0]) {
-		return r, &schema.Error{
-			Code:    schema.CodeBadUserInput,
-			Message: headerPreview + " must be drafts, or a release and drafts, such as rSpring,drafts.",
-		}
+		return r, schema.BadRequest(
+			headerPreview + " must be drafts, or a release and drafts, such as rSpring,drafts.")
 	}
 
 	caller.Preview = asked[0]

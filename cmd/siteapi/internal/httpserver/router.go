@@ -68,7 +68,7 @@ func (s *Server) newRoutes() *http.ServeMux {
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	isInbox := r.Pattern == inbox.Path || strings.HasPrefix(r.Pattern, inbox.Path+"/")
 	if r.Pattern == "" || isInbox && !request.CallerFrom(r.Context()).Operators {
-		WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
+		WriteError(w, r, schema.NotFound("There is no such route."))
 		return
 	}
 	if s.opensPlayground(r) {

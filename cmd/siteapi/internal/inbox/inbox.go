@@ -72,7 +72,7 @@ func New(o Options) http.Handler {
 }
 
 func refuse(w http.ResponseWriter, r *http.Request, code schema.Code, message string) {
-	rest.WriteProblem(w, r, &schema.Error{Code: code, Message: message})
+	rest.WriteProblem(w, r, schema.NewError(code, message))
 }
 
 // logIn starts a login by a token. The login is stored only in its cookie, which is
@@ -209,7 +209,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func noLogin() error {
-	return &schema.Error{Code: schema.CodeUnauthenticated, Message: "You are not logged in, or your login has ended."}
+	return schema.NewError(schema.CodeUnauthenticated, "You are not logged in, or your login has ended.")
 }
 
 // setCookie sets a cookie of the inbox, or removes it if life is negative.

@@ -29,7 +29,7 @@ var refusedPage string
 var refusedWords []byte
 
 // errNoRole is the error of an account without a group in OIDC_ROLES.
-var errNoRole = &schema.Error{Code: schema.CodeForbidden, Message: "No group of the account has a role."}
+var errNoRole = schema.NewError(schema.CodeForbidden, "No group of the account has a role.")
 
 // errScope is the error of a provider that refuses a scope.
 var errScope = refused(errors.New("the provider returned the error invalid_scope: see OIDC_SCOPES"))

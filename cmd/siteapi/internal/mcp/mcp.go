@@ -89,7 +89,7 @@ func NewHandler(o Options) http.Handler {
 			operator, problem = o.Operator(r.Context())
 		}
 		if problem == nil && !o.isOwn(r) {
-			problem = &schema.Error{Code: schema.CodeForbidden, Message: "Pages of other sites may not call tools."}
+			problem = schema.NewError(schema.CodeForbidden, "Pages of other sites may not call tools.")
 		}
 		if problem != nil {
 			rest.WriteProblem(w, r, problem)
@@ -178,10 +178,8 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 			decoded, err := strictjson.Decode(raw)
 			object, isObject := decoded.(map[string]any)
 			if err != nil || !isObject && decoded != nil {
-				return failed(ctx, &schema.Error{ //nolint:nilerr // a failed call is a result
-					Code:    schema.CodeBadUserInput,
-					Message: "The arguments must be a JSON object.",
-				}), nil
+				problem := schema.BadRequest("The arguments must be a JSON object.")
+				return failed(ctx, problem), nil //nolint:nilerr // a failed call is a result
 			}
 			arguments = object
 		}
