@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -14,6 +15,11 @@ type Browser struct {
 	T      *testing.T
 	Base   string
 	Cookie *http.Cookie
+}
+
+// NewBrowser returns a browser at an address that is not logged in.
+func NewBrowser(t *testing.T, address string) *Browser {
+	return &Browser{T: t, Base: "http://" + strings.TrimPrefix(address, "http://")}
 }
 
 // open sends a request with the cookie.

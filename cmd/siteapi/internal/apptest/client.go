@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,14 @@ type Response struct {
 	Header http.Header
 	Body   []byte
 }
+
+func (r Response) String() string { return fmt.Sprintf("%d %s", r.Status, r.Body) }
+
+// Has reports whether the body contains a text.
+func (r Response) Has(text string) bool { return bytes.Contains(r.Body, []byte(text)) }
+
+// Is reports whether a response has a status, and its body contains a text.
+func (r Response) Is(status int, text string) bool { return r.Status == status && r.Has(text) }
 
 // Send sends a request. Headers are given as "Name: value".
 func Send(
@@ -106,16 +115,38 @@ func (c *Client) read(r Response, to any) {
 	}
 }
 
-// Submit submits the lead of a session with the address <session>@example.com, and
-// returns its id.
-func (c *Client) Submit(session string) string {
+// Submit submits the lead of NewLead, and returns its id.
+func (c *Client) Submit(session string, changes ...string) string {
 	c.T.Helper()
-	status, response := c.Post("/api/quote/submit", NewLead(session))
-	id, _ := response["submissionId"].(string)
-	if status != http.StatusOK || id == "" {
-		c.T.Fatalf("submitting %s: %d %v", session, status, response)
+	return c.MustSubmit("REST", NewLead(session, changes...))
+}
+
+// MustSubmit submits a lead that must be accepted, and returns its id.
+func (c *Client) MustSubmit(endpoint string, input object, headers ...string) string {
+	c.T.Helper()
+	got := c.SubmitThrough(endpoint, input, headers...)
+	if got.ID() == "" {
+		c.T.Fatalf("submitting %v: %s", input, got)
 	}
-	return id
+	return got.ID()
+}
+
+// SubmitThrough submits a lead through one endpoint.
+func (c *Client) SubmitThrough(endpoint string, input object, headers ...string) Outcome {
+	c.T.Helper()
+	return c.Through(endpoint, "submitQuote", object{"input": input}, headers...)
+}
+
+// TrackThrough tracks the state of a session through one endpoint.
+func (c *Client) TrackThrough(endpoint string, input object) Outcome {
+	c.T.Helper()
+	return c.Through(endpoint, "trackQuote", object{"input": input})
+}
+
+// Logs waits until the log contains a text.
+func (c *Client) Logs(text string) {
+	c.T.Helper()
+	Eventually(c.T, text+" is in the log", func() bool { return c.Log.Has(text) })
 }
 
 // Operate runs an operation with the operators' token of [LiveEnv].
@@ -136,6 +167,14 @@ type Outcome struct {
 	RequestID string
 	Header    http.Header
 	Raw       string
+}
+
+func (o Outcome) String() string { return fmt.Sprint(o.Status, " ", o.Raw) }
+
+// ID returns the id of a submitted lead, or an empty string.
+func (o Outcome) ID() string {
+	id, _ := o.Data["submissionId"].(string)
+	return id
 }
 
 // failure is an error in the form of both endpoints.

@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"bytes"
+	"fmt"
 	"net/mail"
 	"testing"
 
@@ -38,4 +39,15 @@ func MailsTo(server *smtptest.Server, address string) []*mail.Message {
 		}
 	}
 	return found
+}
+
+// Mailed waits until a server has accepted n mails for an address, and returns the last.
+func Mailed(t *testing.T, server *smtptest.Server, address string, n int) *mail.Message {
+	t.Helper()
+	var found []*mail.Message
+	Eventually(t, fmt.Sprintf("%d mails to %s arrive", n, address), func() bool {
+		found = MailsTo(server, address)
+		return len(found) == n
+	})
+	return found[n-1]
 }

@@ -164,3 +164,6 @@ func (b *SyncBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
+
+// Has reports whether the log contains a text.
+func (b *SyncBuffer) Has(text string) bool { return strings.Contains(b.String(), text) }

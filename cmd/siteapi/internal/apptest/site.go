@@ -16,8 +16,6 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/cmd/siteapi/internal/telemetry"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
@@ -121,7 +119,7 @@ func OnBothDatabases(t *testing.T, test func(t *testing.T, database string)) {
 // NewRemoteSite returns a site that uses stubs of the CMS and CRM. It is not started yet.
 func NewRemoteSite(t *testing.T, env ...string) *Site {
 	t.Helper()
-	stubs := NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs := NewVendors(t)
 	s := NewSite(t, append(stubs.Environ(), env...)...)
 	s.Stubs = stubs
 	return s
@@ -251,38 +249,44 @@ func (s *Site) Store(visits []lead.Visit, leads ...lead.Lead) {
 	}
 }
 
-// Output is a command with its expected output: it contains the texts of Want in this
-// order, and none of Not.
-type Output struct {
-	Args string
-	Want []string
-	Not  []string
+// Printed is the output of a command.
+type Printed struct {
+	t         *testing.T
+	args, Out string
 }
 
-// Prints fails unless each command succeeds and prints its output.
-func (s *Site) Prints(list ...Output) {
-	s.T.Helper()
-	for _, a := range list {
-		out, code := s.Run(strings.Fields(a.Args)...)
-		if code != 0 {
-			s.T.Errorf("%s: exit code %d, %s", a.Args, code, out)
-		}
-
-		remaining := out
-		for _, want := range a.Want {
-			_, after, ok := strings.Cut(remaining, want)
-			if remaining = after; !ok {
-				s.T.Errorf("%s does not print %q in its place:\n%s", a.Args, want, out)
-				break
-			}
-		}
-
-		for _, not := range a.Not {
-			if strings.Contains(out, not) {
-				s.T.Errorf("%s prints %q:\n%s", a.Args, not, out)
-			}
+// with fails unless the output contains texts in this order.
+func (p Printed) with(texts []string) Printed {
+	p.t.Helper()
+	remaining := p.Out
+	for _, want := range texts {
+		_, after, ok := strings.Cut(remaining, want)
+		if remaining = after; !ok {
+			p.t.Errorf("%s does not print %q in its place:\n%s", p.args, want, p.Out)
+			break
 		}
 	}
+	return p
+}
+
+// Without fails if the output contains one of the texts.
+func (p Printed) Without(texts ...string) {
+	p.t.Helper()
+	for _, not := range texts {
+		if strings.Contains(p.Out, not) {
+			p.t.Errorf("%s prints %q:\n%s", p.args, not, p.Out)
+		}
+	}
+}
+
+// Prints fails unless a command succeeds and prints texts, in this order.
+func (s *Site) Prints(args string, texts ...string) Printed {
+	s.T.Helper()
+	out, code := s.Run(strings.Fields(args)...)
+	if code != 0 {
+		s.T.Errorf("%s: exit code %d, %s", args, code, out)
+	}
+	return Printed{s.T, args, out}.with(texts)
 }
 
 // Refuses fails unless each command fails and prints its message once.

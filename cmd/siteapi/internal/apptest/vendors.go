@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/app"
@@ -26,7 +28,13 @@ type Vendors struct {
 }
 
 // NewVendors starts both stubs, the CMS with the sample content.
-func NewVendors(t *testing.T, s sanitytest.Options, h hubspottest.Options) *Vendors {
+func NewVendors(t *testing.T) *Vendors {
+	t.Helper()
+	return NewVendorsWith(t, sanitytest.Options{}, hubspottest.Options{})
+}
+
+// NewVendorsWith starts both stubs with options.
+func NewVendorsWith(t *testing.T, s sanitytest.Options, h hubspottest.Options) *Vendors {
 	t.Helper()
 	f := &Vendors{t, sanitytest.New(s), hubspottest.New(h)}
 	t.Cleanup(f.CRM.Close)
@@ -95,11 +103,35 @@ func (f *Vendors) Contacts(email string) []hubspottest.Contact {
 	})
 }
 
-// NewLead returns the lead of a session with the address <session>@example.com.
-func NewLead(session string) object {
+// NewLead returns the lead of a session with the address <session>@example.com. Changes
+// are members of its JSON object, such as `"locale": "en"`; those of an object add to it.
+func NewLead(session string, changes ...string) object {
 	o := ValidLead(session)
 	o["contact"].(object)["email"] = session + "@example.com"
+	Change(o, changes...)
 	return o
+}
+
+// Change sets members of a JSON object, which are given as JSON. Objects are merged.
+func Change(o object, changes ...string) {
+	for _, members := range changes {
+		var set object
+		if err := json.Unmarshal([]byte("{"+members+"}"), &set); err != nil {
+			panic(fmt.Sprint(members, ": ", err))
+		}
+		merge(o, set)
+	}
+}
+
+func merge(o, set object) {
+	for name, value := range set {
+		below, isObject := o[name].(object)
+		if more, ok := value.(object); ok && isObject {
+			merge(below, more)
+		} else {
+			o[name] = value
+		}
+	}
 }
 
 // CheckLead fails unless a lead has exactly one document in the CMS and one contact in
@@ -129,6 +161,24 @@ func (s *Service) Command(args ...string) (string, error) {
 	c.SetArgs(args)
 	err := c.ExecuteContext(context.WithoutCancel(s.T.Context()))
 	return out.String(), err
+}
+
+// Reaches waits until the delivery of a lead to a target has a state.
+func (s *Service) Reaches(id string, target lead.Target, state lead.DeliveryState) {
+	s.T.Helper()
+	Eventually(s.T, fmt.Sprintf("the delivery to the %s is %s", target, state), func() bool {
+		return s.Deliveries(id)[target].State == state
+	})
+}
+
+// Prints fails unless a command of this process succeeds and prints texts, in this order.
+func (s *Service) Prints(args string, texts ...string) Printed {
+	s.T.Helper()
+	out, err := s.Command(strings.Fields(args)...)
+	if err != nil {
+		s.T.Errorf("%s: %v", args, err)
+	}
+	return Printed{s.T, args, out}.with(texts)
 }
 
 // Deliveries returns the deliveries of a lead, by target.

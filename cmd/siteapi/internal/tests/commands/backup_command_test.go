@@ -277,7 +277,7 @@ func TestBackupOfPostgres(t *testing.T) {
 	if got := stored(s); !slices.Equal(got, []string{id}) {
 		t.Errorf("restored leads: %q", got)
 	}
-	s.Prints(apptest.Output{Args: "audit verify --head " + head})
+	s.Prints("audit verify --head " + head)
 }
 
 func TestBackupRefuses(t *testing.T) {

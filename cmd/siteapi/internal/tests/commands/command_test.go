@@ -199,7 +199,7 @@ func TestCRMSetup(t *testing.T) {
 		"none":        "quote_pdf_url: created",
 		"crm.schemas": "the token lacks a scope: MISSING_SCOPES",
 	} {
-		stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{lacked}})
+		stubs := apptest.NewVendorsWith(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{lacked}})
 		out, code := apptest.Command(t, stubs.Environ(), "crm", "setup")
 		if (code == 0) != (lacked == "none") || !strings.Contains(out, want) {
 			t.Errorf("%d %s, want %s", code, out, want)

@@ -188,7 +188,7 @@ func TestDoctorContinuesAfterInvalidSettings(t *testing.T) {
 func TestDoctorOnUpstreams(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t)
-	s.Stubs = apptest.NewVendors(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
+	s.Stubs = apptest.NewVendorsWith(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
 	s.Env = append(s.Env, s.Stubs.Environ()...)
 
 	for _, tt := range []struct{ env, check, state, words string }{

@@ -26,6 +26,6 @@ func prints(s *apptest.Site, list ...output) {
 		return strings.Split(text, " | ")
 	}
 	for _, a := range list {
-		s.Prints(apptest.Output{Args: a.args, Want: texts(a.want), Not: texts(a.not)})
+		s.Prints(a.args, texts(a.want)...).Without(texts(a.not)...)
 	}
 }

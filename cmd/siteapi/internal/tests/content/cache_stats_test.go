@@ -46,7 +46,7 @@ func TestStatsCountOncePerSecond(t *testing.T) {
 
 	for range 20 {
 		if got := r.Do("GET", "/readyz", ""); got.Status != 200 {
-			t.Fatalf("readiness: %d %s", got.Status, got.Body)
+			t.Fatalf("readiness: %s", got)
 		}
 	}
 	if n := scans(t, server); n != 0 {
@@ -74,6 +74,6 @@ func TestStatsAreChargedLikeTheirRoute(t *testing.T) {
 		return strings.Contains(r.Query(manyStats()), `"RATE_LIMITED"`)
 	})
 	if got := r.Do("GET", "/api/cache/clear", ""); got.Status != 200 && got.Status != 429 {
-		t.Errorf("REST: %d %s", got.Status, got.Body)
+		t.Errorf("REST: %s", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // serves it.
 func TestSeed(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{ReadToken: "reader"}, hubspottest.Options{})
+	stubs := apptest.NewVendorsWith(t, sanitytest.Options{ReadToken: "reader"}, hubspottest.Options{})
 	sample := len(stubs.CMS.Documents())
 	s := apptest.NewSite(t, append(stubs.Environ(), "CMS_WATCH=off")...)
 

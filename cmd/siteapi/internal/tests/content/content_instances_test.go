@@ -9,7 +9,6 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
 // wantTitle fails unless an instance serves a title at once.
@@ -25,7 +24,7 @@ func wantTitle(r *apptest.Process, title string) {
 // restart.
 func TestFallbackCopyOfServedContent(t *testing.T) {
 	t.Parallel()
-	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t)
 	stubs.Publish("first title")
 	env := stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})
 	apptest.Launch(t, t.TempDir(), env...).Shows("first title")
@@ -51,7 +50,7 @@ func TestFallbackCopyOfServedContent(t *testing.T) {
 // and after an outage of the CMS.
 func TestWebhooksAtEitherInstance(t *testing.T) {
 	t.Parallel()
-	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t)
 	stubs.Publish("title 0")
 	env := stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})
 	instances := []*apptest.Process{apptest.Launch(t, t.TempDir(), env...), apptest.Launch(t, t.TempDir(), env...)}
@@ -76,7 +75,7 @@ func TestWebhooksAtEitherInstance(t *testing.T) {
 		got := instances[i%2].Do("POST", "/api/webhooks/cms",
 			`{"_id":"h","_type":"heroSection","language":"es"}`, apptest.HookAuth)
 		if got.Status != 200 {
-			t.Fatalf("webhook %d: %d %s", i, got.Status, got.Body)
+			t.Fatalf("webhook %d: %s", i, got)
 		}
 
 		for _, r := range instances {

@@ -7,8 +7,6 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
 // TestContentOfAnotherConfiguration restarts a service with another content file and
@@ -46,7 +44,7 @@ func TestContentOfAnotherConfiguration(t *testing.T) {
 	}
 	_ = r.End(9)
 
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs := apptest.NewVendors(t)
 	stubs.FailCMS()
 	r = apptest.Launch(t, dir, stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})...)
 	if got := r.Query(settings); !strings.Contains(got, "UPSTREAM_UNAVAILABLE") {
@@ -59,7 +57,7 @@ func TestContentOfAnotherConfiguration(t *testing.T) {
 // an invalidation on one reaches both.
 func TestInstancesOfTwoConfigurations(t *testing.T) {
 	t.Parallel()
-	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t)
 	stubs.Publish("first title")
 	env := func(types string) []string {
 		return stubs.Environ(map[string]string{"CACHE_URL": valkey.URL(), "CONTENT_TYPES": types, "CMS_WATCH": "off"})

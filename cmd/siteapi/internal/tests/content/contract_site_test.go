@@ -107,7 +107,7 @@ func TestContractSiteSettings(t *testing.T) {
 			for range 2 { // the second response may come from a cache
 				got := s.Query(tt.query, nil)
 				if got.Status != 200 || string(got.Body) != tt.want {
-					t.Errorf("got  %d %s\nwant %s", got.Status, got.Body, tt.want)
+					t.Errorf("got  %s\nwant %s", got, tt.want)
 				}
 			}
 		})
@@ -175,7 +175,7 @@ func TestContractContent(t *testing.T) {
 	for _, name := range []string{"secretType", "quoteSubmission", "siteSettings", ""} {
 		got := s.GraphQLOutcome(s.Query(`{ content(documentType: "`+name+`") { id } }`, nil))
 		if got.Code != "BAD_USER_INPUT" || got.Fields["documentType"] == "" {
-			t.Errorf("%s: %s", name, got.Raw)
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestContractUnknownRoutes(t *testing.T) {
 	} {
 		if got := s.RESTOutcome(s.Do(http.MethodGet, path, "")); got.Status != 404 ||
 			got.Code != "NOT_FOUND" {
-			t.Errorf("GET %s: %d %s", path, got.Status, got.Raw)
+			t.Errorf("GET %s: %s", path, got)
 		}
 	}
 }

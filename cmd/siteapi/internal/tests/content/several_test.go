@@ -1,7 +1,6 @@
 package content
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -48,7 +47,7 @@ func TestInvalidationReachesAllInstances(t *testing.T) {
 
 		began := time.Now()
 		if got := a.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth); got.Status != 200 {
-			t.Fatalf("invalidating: %d %s", got.Status, got.Body)
+			t.Fatalf("invalidating: %s", got)
 		}
 
 		apptest.Eventually(t, title+" is served by the other instance", func() bool {
@@ -74,7 +73,7 @@ func TestCacheServerOutage(t *testing.T) {
 	s := apptest.Start(t, map[string]string{"CACHE_URL": valkey.URL()})
 	hero(&s.Client, "before")
 	apptest.Eventually(t, "the content is shown", func() bool {
-		return bytes.Contains(s.Query(apptest.AskHero, nil).Body, []byte("before"))
+		return s.Query(apptest.AskHero, nil).Has("before")
 	})
 	available := func() bool {
 		stats, _ := s.Through("REST", "cacheStats", nil).Data["stats"].(map[string]any)
@@ -83,8 +82,8 @@ func TestCacheServerOutage(t *testing.T) {
 
 	valkey.Stop()
 	apptest.Eventually(t, "the statistics report the outage", func() bool { return !available() })
-	if got := s.Query(apptest.AskHero, nil); got.Status != 200 || !bytes.Contains(got.Body, []byte("before")) {
-		t.Errorf("without the cache server: %d %s", got.Status, got.Body)
+	if got := s.Query(apptest.AskHero, nil); !got.Is(200, "before") {
+		t.Errorf("without the cache server: %s", got)
 	}
 	for name, vars := range map[string]map[string]any{
 		"clearCache":        {"all": true},
@@ -97,12 +96,11 @@ func TestCacheServerOutage(t *testing.T) {
 		}
 		if got := s.Through("REST", name, vars, auth); got.Code != "UPSTREAM_UNAVAILABLE" ||
 			got.Status != 503 || got.Header.Get("Retry-After") == "" {
-			t.Errorf("%s without the cache server: %d %s", name, got.Status, got.Raw)
+			t.Errorf("%s without the cache server: %s", name, got)
 		}
 	}
-	if got := s.Do("GET", "/readyz", ""); got.Status != 200 ||
-		!bytes.Contains(got.Body, []byte(`"cache":{"status":"unavailable"`)) {
-		t.Errorf("/readyz: %d %s", got.Status, got.Body)
+	if got := s.Do("GET", "/readyz", ""); !got.Is(200, `"cache":{"status":"unavailable"`) {
+		t.Errorf("/readyz: %s", got)
 	}
 
 	hero(&s.Client, "meanwhile")
@@ -111,7 +109,7 @@ func TestCacheServerOutage(t *testing.T) {
 	}
 	apptest.Eventually(t, "the server is used again", available)
 	apptest.Eventually(t, "the new content is shown", func() bool {
-		return bytes.Contains(s.Query(apptest.AskHero, nil).Body, []byte("meanwhile"))
+		return s.Query(apptest.AskHero, nil).Has("meanwhile")
 	})
 }
 
@@ -121,20 +119,20 @@ func TestDatabaseOutage(t *testing.T) {
 	pg := pgserver.Start(t)
 	s := apptest.Start(t, map[string]string{"DATABASE_URL": pg.NewDatabase(t)})
 	submit := func(session string) apptest.Outcome {
-		return s.Through("REST", "submitQuote", object{"input": apptest.ValidLead(session)})
+		return s.SubmitThrough("REST", apptest.ValidLead(session))
 	}
 	first := submit("before")
 	if first.Status != 200 {
-		t.Fatalf("got %s", first.Raw)
+		t.Fatalf("got %s", first)
 	}
 
 	pg.Stop(t)
 	for name, got := range map[string]apptest.Outcome{
 		"submit": submit("away"),
-		"track":  s.Through("REST", "trackQuote", object{"input": object{"sessionId": "away"}}),
+		"track":  s.TrackThrough("REST", object{"sessionId": "away"}),
 	} {
 		if got.Code != "UPSTREAM_UNAVAILABLE" || got.Status != 503 || got.Header.Get("Retry-After") == "" {
-			t.Errorf("%s without the database: %d %s", name, got.Status, got.Raw)
+			t.Errorf("%s without the database: %s", name, got)
 		}
 	}
 	for path, status := range map[string]int{
@@ -143,11 +141,10 @@ func TestDatabaseOutage(t *testing.T) {
 		"/healthz": 200,
 	} {
 		if got := s.Do("GET", path, ""); got.Status != status {
-			t.Errorf("%s without the database: %d %s", path, got.Status, got.Body)
+			t.Errorf("%s without the database: %s", path, got)
 		}
 	}
-	if got := s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil); !bytes.Contains(
-		got.Body, []byte("lumen-studio")) {
+	if got := s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil); !got.Has("lumen-studio") {
 		t.Errorf("content without the database: %s", got.Body)
 	}
 

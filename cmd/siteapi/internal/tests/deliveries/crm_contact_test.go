@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/upstream/faulttest"
 )
 
@@ -18,7 +16,7 @@ import (
 // data of a lead in review reaches the CRM.
 func TestVisitorWithACustomersAddress(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs := apptest.NewVendors(t)
 	s := apptest.Start(t, stubs.Env())
 
 	customer := map[string]string{
@@ -35,9 +33,9 @@ func TestVisitorWithACustomersAddress(t *testing.T) {
 	}
 	suspicious["website"] = "https://spam.example"
 
-	s.Through("REST", "submitQuote", object{"input": suspicious})
-	id := s.Through("GraphQL", "submitQuote", object{"input": accepted}).Data["submissionId"].(string)
-	apptest.Eventually(t, "the lead is delivered", func() bool { return s.Deliveries(id)["crm"].State == "delivered" })
+	s.SubmitThrough("REST", suspicious)
+	id := s.SubmitThrough("GraphQL", accepted).ID()
+	s.Reaches(id, "crm", "delivered")
 
 	c, _ := stubs.CRM.Contact("customer@example.com")
 	for name, want := range map[string]string{

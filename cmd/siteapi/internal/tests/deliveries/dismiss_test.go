@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
@@ -20,7 +18,7 @@ import (
 func TestDismissDelivery(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		const reason = "Ana Pop called: she has withdrawn it."
-		stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+		stubs := apptest.NewVendors(t)
 		s := apptest.Start(t, stubs.Env(map[string]string{"DATABASE_URL": database}), apptest.Quick)
 		stubs.CMS.Fail(faulttest.Respond(422).On("mutate").Times(-1))
 		id := s.Submit("dismissed")
@@ -57,9 +55,7 @@ func TestDismissDelivery(t *testing.T) {
 			return apptest.Counter(t, s, "siteapi_deliveries", map[string]string{"target": "cms", "state": "failed"}) == 0 &&
 				apptest.Counter(t, s, "siteapi_lead_undelivered_seconds", map[string]string{"target": "cms"}) == 0
 		})
-		if out, err := s.Command("deliveries", "verify"); err != nil {
-			t.Errorf("it is missed: %v %s", err, out)
-		}
+		s.Prints("deliveries verify")
 		entries := string(s.Response(schema.RoleAdmin, `{ audit(first: 500) { edges { node { action detail } } } }`))
 		if strings.Count(entries, `"DISMISSED"`) != 1 || strings.Contains(entries, "Ana") {
 			t.Errorf("the audit has %s", entries)
@@ -71,7 +67,7 @@ func TestDismissDelivery(t *testing.T) {
 			}
 		}
 		retry()
-		apptest.Eventually(t, "the CMS rejects it again", func() bool { return s.Deliveries(id)["cms"].State == lead.Failed })
+		s.Reaches(id, "cms", lead.Failed)
 		for want := range int64(2) {
 			if n, err := s.App.Data.Store.PruneLeads(t.Context(), time.Now().Add(time.Hour)); n != want || err != nil {
 				t.Errorf("retention deleted %d leads, want %d: %v", n, want, err)
@@ -84,11 +80,11 @@ func TestDismissDelivery(t *testing.T) {
 // A dismissed delivery is sent if an operator retries it.
 func TestRetryDismissed(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs := apptest.NewVendors(t)
 	s := apptest.Start(t, stubs.Env(), apptest.Quick)
 	stubs.CMS.Fail(faulttest.Respond(422).On("mutate"))
 	id := s.Submit("retried")
-	apptest.Eventually(t, "the CMS rejects it", func() bool { return s.Deliveries(id)["cms"].State == lead.Failed })
+	s.Reaches(id, "cms", lead.Failed)
 
 	number := fmt.Sprint(s.Deliveries(id)["cms"].ID)
 	for _, args := range [][]string{
@@ -99,5 +95,5 @@ func TestRetryDismissed(t *testing.T) {
 			t.Fatalf("%v: %v %s", args, err, out)
 		}
 	}
-	apptest.Eventually(t, "it arrives", func() bool { return s.Deliveries(id)["cms"].State == lead.Delivered })
+	s.Reaches(id, "cms", lead.Delivered)
 }

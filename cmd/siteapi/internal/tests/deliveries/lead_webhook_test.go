@@ -64,15 +64,11 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 
 	stub.Fail(faulttest.Respond(503))
 	outage := s.Submit("outage")
-	apptest.Eventually(t, "it is announced after the outage", func() bool {
-		return s.Deliveries(outage)["webhook"].State == "delivered"
-	})
+	s.Reaches(outage, "webhook", "delivered")
 	stub.Fail(faulttest.Respond(400))
 	rejected := s.Submit("rejected")
-	apptest.Eventually(t, "its delivery fails", func() bool { return s.Deliveries(rejected)["webhook"].State == "failed" })
-	if out, err := s.Command("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	s.Reaches(rejected, "webhook", "failed")
+	s.Prints("deliveries retry --all --target webhook")
 	apptest.Eventually(t, "it is announced on retry", func() bool { return stub.count(rejected) == 2 })
 	if n := stub.count(outage); n != 2 {
 		t.Errorf("sent %d times, want 2", n)
@@ -123,7 +119,7 @@ func TestWebhookRemoved(t *testing.T) {
 	s.Stop()
 	delete(s.Env, "LEAD_WEBHOOK_URL")
 	s.Start()
-	apptest.Eventually(t, "its delivery fails", func() bool { return s.Deliveries(id)["webhook"].State == "failed" })
+	s.Reaches(id, "webhook", "failed")
 	if out, err := s.Command("deliveries", "resend", id, "--target", "webhook"); err == nil {
 		t.Errorf("resent without a webhook: %s", out)
 	}
@@ -131,8 +127,6 @@ func TestWebhookRemoved(t *testing.T) {
 	s.Stop()
 	s.Env["LEAD_WEBHOOK_URL"] = stub.url
 	s.Start()
-	if out, err := s.Command("deliveries", "retry", "--all"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	s.Prints("deliveries retry --all")
 	apptest.Eventually(t, "it is announced", func() bool { return stub.count(id) == 1 })
 }

@@ -12,7 +12,7 @@ import (
 
 func TestDeliveryMetrics(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{"crm.schemas"}})
+	stubs := apptest.NewVendorsWith(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{"crm.schemas"}})
 	s := apptest.Start(t, stubs.Env(map[string]string{"DELIVERY_RETRY_MAX": "1s"}), apptest.Quick)
 
 	value := func(name string, labels ...string) float64 {
@@ -38,10 +38,8 @@ func TestDeliveryMetrics(t *testing.T) {
 			value("lead_undelivered_seconds", "target=cms") > 0 && value("deliveries", "target=cms", "state=failed") == 1
 	})
 
-	if out, err := s.Command("deliveries", "retry", "--all"); err != nil {
-		t.Fatalf("%v %s", err, out)
-	}
-	apptest.Eventually(t, "it arrives", func() bool { return s.Deliveries(id)["cms"].State == "delivered" })
+	s.Prints("deliveries retry --all")
+	s.Reaches(id, "cms", "delivered")
 	apptest.Eventually(t, "no lead waits for the CMS", func() bool {
 		return value("lead_undelivered_seconds", "target=cms") == 0
 	})

@@ -29,8 +29,8 @@ func TestRetryDeliveriesOnly(t *testing.T) {
 		`", owner: "paul@lumen.test") { id } }`); code != "" {
 		t.Fatal(code)
 	}
-	apptest.Eventually(t, "the owner is notified", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
-	apptest.Eventually(t, "the lead is delivered", func() bool { return s.Deliveries(deliveredID)["cms"].State == "delivered" })
+	apptest.Mailed(t, server, "paul@lumen.test", 1)
+	s.Reaches(deliveredID, "cms", "delivered")
 	delivered, erased := s.Deliveries(deliveredID)["cms"], s.Deliveries(erasedID)["cms"]
 	if err := s.App.Data.Store.Erase(t.Context(), erasedID); err != nil {
 		t.Fatal(err)

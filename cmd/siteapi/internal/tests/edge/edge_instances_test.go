@@ -8,8 +8,6 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -22,7 +20,7 @@ func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		t.Run(fmt.Sprintf("another instance %v", other), func(t *testing.T) {
 			t.Parallel()
-			stub, vendors := newEdgeStub(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+			stub, vendors := newEdgeStub(t), apptest.NewVendors(t)
 			vendors.Publish("first title")
 			more := map[string]string{"DATABASE_URL": server.NewDatabase(t)}
 			if other {
@@ -58,7 +56,7 @@ func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 // notified soon after the database is back, even if no webhook comes again.
 func TestChangesWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	stub, vendors := newEdgeStub(t), apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stub, vendors := newEdgeStub(t), apptest.NewVendors(t)
 	vendors.Publish("first title")
 	server := pgserver.Start(t)
 	env := vendors.Environ(stub.env(), map[string]string{"DATABASE_URL": server.NewDatabase(t), "CMS_WATCH": "off"})
@@ -75,7 +73,7 @@ func TestChangesWhileTheDatabaseIsAway(t *testing.T) {
 		{"/api/cache/clear?all=true", ``, apptest.CacheAuth},
 	} {
 		if got := r.Do("POST", route.path, route.body, route.auth); got.Status != 503 {
-			t.Errorf("%s without the database: %d %s", route.path, got.Status, got.Body)
+			t.Errorf("%s without the database: %s", route.path, got)
 		}
 	}
 	r.Shows("second title")

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -24,18 +23,17 @@ func TestGraphQLTrustedOperations(t *testing.T) {
 	}
 
 	s := apptest.Start(t, map[string]string{"GRAPHQL_OPERATIONS": "trusted", "GRAPHQL_DOCUMENTS": dir})
-	if got := s.Query(emailQuery, nil); got.Status != 200 ||
-		!bytes.Contains(got.Body, []byte("lumen-studio")) {
-		t.Errorf("a trusted document: %d %s", got.Status, got.Body)
+	if got := s.Query(emailQuery, nil); !got.Is(200, "lumen-studio") {
+		t.Errorf("a trusted document: %s", got)
 	}
 
 	if got := s.GraphQLOutcome(
 		s.Query(`{ cacheStats { success } }`, nil)); got.Code != "QUERY_NOT_IN_SAFELIST" {
-		t.Errorf("another document: %s", got.Raw)
+		t.Errorf("another document: %s", got)
 	}
 
-	if got := s.Through("REST", "trackQuote", object{"input": object{"sessionId": "s"}}); got.Status != 200 {
-		t.Errorf("the service's own operations: %d %s", got.Status, got.Raw)
+	if got := s.TrackThrough("REST", object{"sessionId": "s"}); got.Status != 200 {
+		t.Errorf("the service's own operations: %s", got)
 	}
 }
 
@@ -48,16 +46,16 @@ func TestHintsInDevelopment(t *testing.T) {
 	closed, open := apptest.Start(t, env), apptest.Start(t, nil)
 
 	for s, shown := range map[*apptest.Service]bool{closed: false, open: true} {
-		if got := s.Query(schema, nil); bytes.Contains(got.Body, []byte(`"queryType"`)) != shown {
+		if got := s.Query(schema, nil); got.Has(`"queryType"`) != shown {
 			t.Errorf("the schema: %s", got.Body)
 		}
-		if s.Query(wrongID, nil); strings.Contains(s.Log.String(), "unknown id of SiteSettings") != shown {
+		if s.Query(wrongID, nil); s.Log.Has("unknown id of SiteSettings") != shown {
 			t.Errorf("the log after a wrong id: %s", s.Log.String())
 		}
 		// The error does not suggest other names of the schema.
 		got := s.Query(`{ SiteSettings(id: "settings") { contactEmial } cacheStat { success } }`, nil)
-		if !bytes.Contains(got.Body, []byte(`Cannot query field \"contactEmial\" on type \"SiteSettings\"."`)) ||
-			bytes.Contains(got.Body, []byte("Did you mean")) {
+		if !got.Has(`Cannot query field \"contactEmial\" on type \"SiteSettings\"."`) ||
+			got.Has("Did you mean") {
 			t.Errorf("got %s", got.Body)
 		}
 	}
@@ -113,10 +111,10 @@ func TestNullForAVariable(t *testing.T) {
 			responses = append(responses, s.Do(http.MethodGet, get, "", accept))
 		}
 		for _, got := range responses {
-			refused := got.Status == http.StatusBadRequest && bytes.Contains(got.Body, []byte(`"BAD_USER_INPUT"`)) &&
-				!bytes.Contains(got.Body, []byte(`"data"`))
-			if refused == tt.allowed || tt.allowed && (got.Status != http.StatusOK || bytes.Contains(got.Body, []byte(`"errors"`))) {
-				t.Errorf("%s: %d %s", name, got.Status, got.Body)
+			refused := got.Status == http.StatusBadRequest && got.Has(`"BAD_USER_INPUT"`) &&
+				!got.Has(`"data"`)
+			if refused == tt.allowed || tt.allowed && (got.Status != http.StatusOK || got.Has(`"errors"`)) {
+				t.Errorf("%s: %s", name, got)
 			}
 		}
 	}
@@ -148,12 +146,12 @@ func TestWholeNumbers(t *testing.T) {
 			"GET":  s.Do(http.MethodGet, get, "", token),
 			"MCP":  s.Do(http.MethodPost, "/mcp", call, token, "Accept: application/json, text/event-stream"),
 		} {
-			if accepted := !bytes.Contains(got.Body, []byte("BAD_USER_INPUT")); accepted != whole || got.Status >= 500 {
-				t.Errorf("%s by %s: %d %s", number, endpoint, got.Status, got.Body)
+			if accepted := !got.Has("BAD_USER_INPUT"); accepted != whole || got.Status >= 500 {
+				t.Errorf("%s by %s: %s", number, endpoint, got)
 			}
 		}
 	}
-	if got := s.Query(`{ leads(first: 5.0) { pageInfo { hasNextPage } } }`, nil, token); !bytes.Contains(got.Body, []byte("BAD_USER_INPUT")) {
+	if got := s.Query(`{ leads(first: 5.0) { pageInfo { hasNextPage } } }`, nil, token); !got.Has("BAD_USER_INPUT") {
 		t.Errorf("a literal: %s", got.Body)
 	}
 }
@@ -169,8 +167,8 @@ func TestByteOrderMarks(t *testing.T) {
 		"\ufeff\ufeff" + `{"query":"{ __typename }"}`:                 "unexpected character",
 		"\ufeff": "empty",
 	} {
-		if got := s.Do(http.MethodPost, "/graphql", body); !strings.Contains(string(got.Body), want) {
-			t.Errorf("%q: %d %s", body, got.Status, got.Body)
+		if got := s.Do(http.MethodPost, "/graphql", body); !got.Has(want) {
+			t.Errorf("%q: %s", body, got)
 		}
 	}
 }

@@ -182,14 +182,14 @@ func TestOneCallInEachRequest(t *testing.T) {
 			`[]`:                                http.StatusBadRequest,
 		} {
 			if got := s.Do(http.MethodPost, "/mcp", body, header...); got.Status != want {
-				t.Errorf("version %q: %s: %d %s, want %d", version, body, got.Status, got.Body, want)
+				t.Errorf("version %q: %s: %s, want %d", version, body, got, want)
 			}
 		}
 		initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version +
 			`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 		got := s.Do(http.MethodPost, "/mcp", initialize, header...)
-		if got.Status != http.StatusOK || !strings.Contains(string(got.Body), `"capabilities":{"tools":{}}`) {
-			t.Errorf("version %q: initialize: %d %s", version, got.Status, got.Body)
+		if !got.Is(http.StatusOK, `"capabilities":{"tools":{}}`) {
+			t.Errorf("version %q: initialize: %s", version, got)
 		}
 	}
 
@@ -234,7 +234,7 @@ func TestToolsOnThisMachine(t *testing.T) {
 		got := atAdmin.Do(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 			header, "Accept: application/json, text/event-stream")
 		if got.Status != http.StatusUnauthorized || got.Header.Get("WWW-Authenticate") == "" {
-			t.Errorf("at ADMIN_ADDR with %s: %d %s", header, got.Status, got.Body)
+			t.Errorf("at ADMIN_ADDR with %s: %s", header, got)
 		}
 		wants := http.StatusOK // of visitors, unless there is a token
 		if strings.HasPrefix(header, "Authorization: Bearer ") && header != "Authorization: Bearer " {
@@ -278,10 +278,8 @@ func TestToolsOnThisMachine(t *testing.T) {
 	if text, _ := json.Marshal(got); err != nil || got.IsError || !strings.Contains(string(text), "written and committed") {
 		t.Errorf("the tool health: %v %s", err, text)
 	}
-	s.Prints(
-		apptest.Output{Args: "leads show " + id, Want: []string{"Called back."}},
-		apptest.Output{Args: "audit list", Want: []string{"command:"}},
-	)
+	s.Prints("leads show "+id, "Called back.")
+	s.Prints("audit list", "command:")
 }
 
 // An assistant's client may close its pipe as soon as it has written. Every call that it

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/upstream/faulttest"
 )
@@ -25,7 +24,7 @@ var (
 // to purge.
 func metricNames(t *testing.T) map[string]bool {
 	t.Helper()
-	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors := apptest.NewVendors(t)
 	s := apptest.Start(t, map[string]string{
 		"CRM_DRIVER":      "hubspot",
 		"HUBSPOT_API_URL": vendors.CRM.URL(),
@@ -97,7 +96,7 @@ func TestLoadMetrics(t *testing.T) {
 
 	in := apptest.ValidLead("metered")
 	in["website"] = "x"
-	s.Through("REST", "submitQuote", object{"input": in})
+	s.SubmitThrough("REST", in)
 
 	for _, want := range []struct {
 		name   string

@@ -115,8 +115,8 @@ func TestRequestsOfREST(t *testing.T) {
 			token = config.DevWebhookSecret
 		}
 		got := s.Do(method, path, tt.body, append(headers, "Authorization: Bearer "+token)...)
-		if got.Status != tt.status || !strings.Contains(string(got.Body), tt.want) {
-			t.Errorf("%s %s %.100s: %d %.300s, want %d %s", tt.route, tt.header, tt.body, got.Status, got.Body, tt.status, tt.want)
+		if !got.Is(tt.status, tt.want) {
+			t.Errorf("%s %s %.100s: %.300s, want %d %s", tt.route, tt.header, tt.body, got, tt.status, tt.want)
 		}
 		if got.Status >= 400 {
 			s.RESTOutcome(got) // checks the problem document

@@ -15,8 +15,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
 // otlp is a collector of traces.
@@ -87,13 +85,13 @@ func TestTraceOfALead(t *testing.T) {
 	o := &otlp{}
 	receiver := httptest.NewServer(o)
 	t.Cleanup(receiver.Close)
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs := apptest.NewVendors(t)
 	s := apptest.Start(t, stubs.Env(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL}), apptest.Quick)
 
 	const requestID = "0193a5c7-6b1e-7c3a-9f00-1234567890ab"
-	got := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("traced")},
+	got := s.SubmitThrough("REST", apptest.ValidLead("traced"),
 		traceparent, "X-Request-Id: "+requestID)
-	id := got.Data["submissionId"].(string)
+	id := got.ID()
 	apptest.Eventually(t, "the lead is delivered", func() bool {
 		return s.Deliveries(id)["cms"].State == "delivered" && s.Deliveries(id)["crm"].State == "delivered"
 	})
@@ -129,7 +127,7 @@ func TestTraceOfALead(t *testing.T) {
 	}
 
 	traced := fmt.Sprintf(`"request_id":"%s","trace_id":"%s","span_id":"%x"`, requestID, clientTrace, request.SpanId)
-	if !strings.Contains(s.Log.String(), traced) {
+	if !s.Log.Has(traced) {
 		t.Errorf("no log line has %s:\n%s", traced, s.Log.String())
 	}
 }

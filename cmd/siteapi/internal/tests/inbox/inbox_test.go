@@ -45,7 +45,7 @@ func TestLoginByToken(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=first,second")
-	b, public := &apptest.Browser{T: t, Base: "http://" + admin}, &apptest.Browser{T: t, Base: r.Base}
+	b, public := apptest.NewBrowser(t, admin), apptest.NewBrowser(t, r.Base)
 
 	b.Want("without a login", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
 	b.Want("a bearer token", errorCode(b, "/graphql", "Authorization: Bearer second"), "")
@@ -88,11 +88,9 @@ func TestLoginByToken(t *testing.T) {
 		t.Errorf("logging out: %v", c)
 	}
 
-	apptest.Eventually(t, "requests are in the log", func() bool {
-		return strings.Contains(r.Log.String(), `"path":"/admin/login"`)
-	})
+	r.Logs(`"path":"/admin/login"`)
 	for _, text := range []string{"first", "second", b.Cookie.Value} {
-		if strings.Contains(b.Cookie.Value, "second") || strings.Contains(r.Log.String(), text) {
+		if strings.Contains(b.Cookie.Value, "second") || r.Log.Has(text) {
 			t.Errorf("the log contains %q, or the cookie %s contains the token", text, b.Cookie.Value)
 		}
 	}
@@ -114,13 +112,13 @@ func TestInboxPage(t *testing.T) {
 	for open, env := range map[string][]string{"yes": nil, "no": apptest.DefaultLimits(t)} {
 		admin := apptest.FreeAddress(t)
 		r := apptest.Launch(t, t.TempDir(), append(env, "ADMIN_ADDR="+admin)...)
-		public := &apptest.Browser{T: t, Base: r.Base}
+		public := apptest.NewBrowser(t, r.Base)
 		for _, path := range []string{"/admin", "/admin/", "/admin/operator", "/admin/graphql"} {
 			wantStatus(public, 404, "GET", path, "")
 		}
 
 		page := (&apptest.Client{T: t, Base: "http://" + admin}).Do("GET", "/", "") // follows the redirect
-		if !strings.Contains(string(page.Body), `data-open="`+open+`"`) || page.Header.Get("Cache-Control") != "no-store" ||
+		if !page.Has(`data-open="`+open+`"`) || page.Header.Get("Cache-Control") != "no-store" ||
 			!strings.HasPrefix(page.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("the page: %d %v %s", page.Status, page.Header, page.Body)
 		}
@@ -132,7 +130,7 @@ func TestInboxPage(t *testing.T) {
 func TestInboxInPublic(t *testing.T) {
 	t.Parallel()
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_PAGE=on", "ADMIN_API_TOKEN=first", "RATE_LIMITS=on")
-	b, guesser := &apptest.Browser{T: t, Base: r.Base}, &apptest.Browser{T: t, Base: r.Base}
+	b, guesser := apptest.NewBrowser(t, r.Base), apptest.NewBrowser(t, r.Base)
 	resp := logIn(b, "first", "Origin: https://"+strings.TrimPrefix(r.Base, "http://"))
 	if resp.StatusCode != http.StatusOK || !b.Cookie.Secure {
 		t.Fatalf("logging in: %d %v", resp.StatusCode, b.Cookie)
@@ -162,7 +160,7 @@ func TestInboxWithTrustedDocuments(t *testing.T) {
 	}
 
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_PAGE=on", "GRAPHQL_OPERATIONS=trusted", "GRAPHQL_DOCUMENTS="+documents)
-	b := &apptest.Browser{T: t, Base: r.Base}
+	b := apptest.NewBrowser(t, r.Base)
 	logIn(b, config.DevAdminToken)
 	b.Want("logged in", errorCode(b, "/admin/graphql"), "")
 	b.Want("in public", errorCode(b, "/graphql"), "QUERY_NOT_IN_SAFELIST")

@@ -91,7 +91,7 @@ func TestLiveRoles(t *testing.T) {
 		}
 	}
 	if got := s.Do("POST", "/graphql", `{"query":"{ __typename }"}`, "Accept: "+stream); got.Status != 406 {
-		t.Errorf("a query as a stream: %d %s", got.Status, got.Body)
+		t.Errorf("a query as a stream: %s", got)
 	}
 
 	events := openStream(t, s.Base+"/graphql", "Authorization: Bearer token-of-a-viewer")
@@ -127,14 +127,14 @@ func TestLiveEndsWithItsLogin(t *testing.T) {
 			signIn(b, p, "desk")
 			out, _ := s.Run("logins", "list")
 			id := regexp.MustCompile(`\b[0-9a-f]{12}\b`).FindString(out)
-			other := &apptest.Browser{T: t, Base: b.Base}
+			other := apptest.NewBrowser(t, b.Base)
 			signIn(other, p, "desk")
 			cookie := func(b *apptest.Browser) string { return "Cookie: " + b.Cookie.Name + "=" + b.Cookie.Value }
 			stream := openStream(t, b.Base+"/admin/graphql", cookie(b))
 			remaining := follow(t, b.Base+"/admin/graphql", cookie(other))
 
 			if p.Set(func() { p.Groups = test.groups }); test.ends {
-				s.Prints(apptest.Output{Args: "logins end " + id, Want: []string{"1"}})
+				s.Prints("logins end "+id, "1")
 			} else {
 				s.Damage(`UPDATE logins SET check_at = 1 WHERE hash LIKE '` + id + `%'`)
 			}
@@ -162,7 +162,7 @@ func TestLiveLimits(t *testing.T) {
 		streams = append(streams, openStream(t, r.Base+"/graphql", apptest.OperatorAuth))
 	}
 	if got := r.Do("GET", "/api/cache/clear", ""); got.Status != 200 {
-		t.Errorf("another request: %d %s", got.Status, got.Body)
+		t.Errorf("another request: %s", got)
 	}
 
 	began := time.Now()

@@ -23,7 +23,7 @@ func startWithAccounts(t *testing.T, env ...string) (*apptest.Provider, *apptest
 	t.Helper()
 	p, address := apptest.NewProvider(t), apptest.FreeAddress(t)
 	s := apptest.NewSite(t, append(p.Environ(address), env...)...).Start()
-	return p, s, &apptest.Browser{T: t, Base: "http://" + address}
+	return p, s, apptest.NewBrowser(t, address)
 }
 
 // signIn signs in with an account of the given groups.
@@ -64,13 +64,13 @@ func TestSignIn(t *testing.T) {
 	wantStatus(b, 204, "DELETE", "/admin/login", "")
 	b.Want("after logging out", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
 	for _, secret := range []string{"client-secret", "refresh-secret", b.Cookie.Value} {
-		if strings.Contains(s.Log.String(), secret) {
+		if s.Log.Has(secret) {
 			t.Errorf("%q is in the log", secret)
 		}
 	}
 
 	// The token is accepted only from the service's own machine.
-	out := &apptest.Browser{T: t, Base: b.Base}
+	out := apptest.NewBrowser(t, b.Base)
 	wantStatus(out, 403, "POST", "/admin/login", `{"token":"secret-of-operators"}`, "X-Forwarded-For: 192.0.2.1")
 	wantStatus(out, 200, "POST", "/admin/login", `{"token":"secret-of-operators"}`)
 
@@ -111,7 +111,7 @@ func TestRejectedSignIn(t *testing.T) {
 			!strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'nonce-") {
 			t.Errorf("%s: %d %v %s", cause, resp.StatusCode, resp.Header, text)
 		}
-		apptest.Eventually(t, cause+" is in the log", func() bool { return strings.Contains(s.Log.String(), cause) })
+		s.Logs(cause)
 		p.Set(func() { p.FailStatus, p.Claims, p.Failure = 0, nil, "" })
 	}
 	p.Rotate("second")
@@ -119,8 +119,8 @@ func TestRejectedSignIn(t *testing.T) {
 
 	for accepted, words := range map[string]string{"de": "Try again", "es-MX, en;q=0.5": "Intentar de nuevo", "ro": "Încearcă din nou"} {
 		got := (&apptest.Client{T: t, Base: b.Base}).Do("GET", "/admin/callback", "", "Accept-Language: "+accepted)
-		if got.Status != 403 || !strings.Contains(string(got.Body), words) {
-			t.Errorf("in %s: %d %s", accepted, got.Status, got.Body)
+		if !got.Is(403, words) {
+			t.Errorf("in %s: %s", accepted, got)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestScopes(t *testing.T) {
 			if c.want != "" && len(p.Requests) != 1 {
 				t.Errorf("the second sign-in took %d requests, the last with %v", len(p.Requests), p.Requests)
 			}
-			if c.want == "" && !strings.Contains(s.Log.String(), "invalid_scope: see OIDC_SCOPES") {
+			if c.want == "" && !s.Log.Has("invalid_scope: see OIDC_SCOPES") {
 				t.Errorf("the log does not explain it: %s", s.Log)
 			}
 		})
@@ -233,10 +233,10 @@ func TestTokenField(t *testing.T) {
 			headers = nil
 		}
 		page := (&apptest.Client{T: t, Base: "http://" + c.address}).Do("GET", "/admin", "", headers...)
-		if !strings.Contains(string(page.Body), fmt.Sprintf(`data-local="%v"`, c.local)) {
+		if !page.Has(fmt.Sprintf(`data-local="%v"`, c.local)) {
 			t.Errorf("%s %s: %s", c.address, c.header, page.Body)
 		}
-		b := &apptest.Browser{T: t, Base: "http://" + c.address}
+		b := apptest.NewBrowser(t, c.address)
 		status := map[bool]int{true: 200, false: 403}[c.local]
 		wantStatus(b, status, "POST", "/admin/login", `{"token":"secret-of-operators"}`, headers...)
 	}
@@ -332,7 +332,7 @@ func TestLogins(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
 	p.Set(func() { p.Claims = object{"sub": "of-sales"} })
-	sales := &apptest.Browser{T: t, Base: b.Base}
+	sales := apptest.NewBrowser(t, b.Base)
 	signIn(sales, p, "sales")
 	p.Set(func() { p.Claims = object{"sub": "of-ops"} })
 	signIn(b, p, "ops")
@@ -356,7 +356,7 @@ func TestLogins(t *testing.T) {
 		}
 		b.Want("after it was ended", errorCode(sales, "/admin/graphql"), "UNAUTHENTICATED")
 	}
-	s.Prints(apptest.Output{Args: "logins end " + list[0].ID, Want: []string{"1"}})
+	s.Prints("logins end "+list[0].ID, "1")
 	entries, details := b.AuditEntries()
 	if len(entries) != 2 || entries[0] != "oidc:of-ops LOGIN_ENDED -" || !strings.HasPrefix(entries[1], "command:") ||
 		details[0].Detail != `{"login":"`+list[1].ID+`","of":"oidc:of-sales"}` {
@@ -417,7 +417,7 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 	signIn(b, p, "desk")
 	b.Want("an address as subject", errorCode(b, "/admin/graphql"), "")
 	for _, secret := range []string{"ana.pop", "corp.example", "client-secret", "refresh-secret", "code_verifier"} {
-		if strings.Contains(s.Log.String(), secret) {
+		if s.Log.Has(secret) {
 			t.Errorf("%q is in the log", secret)
 		}
 	}

@@ -88,8 +88,8 @@ func TestAudit(t *testing.T) {
 	}
 
 	// When the service starts, it logs the head of the audit chain.
-	apptest.Eventually(t, "the head is in the log", func() bool { return strings.Contains(s.Log.String(), "audit head") })
-	s.Prints(apptest.Output{Args: "audit verify --head " + list[3].Hash, Want: []string{list[len(list)-1].Hash}})
+	s.Logs("audit head")
+	s.Prints("audit verify --head "+list[3].Hash, list[len(list)-1].Hash)
 	s.Damage(`DELETE FROM audit WHERE seq = 5`)
 	if out, code := s.Run("audit", "verify"); code != 2 || !strings.Contains(out, "entry 5 is missing") {
 		t.Errorf("%d %s", code, out)
@@ -106,19 +106,19 @@ func TestAuditIsCopied(t *testing.T) {
 	head := s.AuditHead()
 
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
-	s.Prints(apptest.Output{Args: "backup --output " + file, Want: []string{"1 leads"}})
+	s.Prints("backup --output "+file, "1 leads")
 	restored := apptest.NewSite(t)
-	restored.Prints(apptest.Output{Args: "restore --from " + file, Want: []string{"restored"}})
+	restored.Prints("restore --from "+file, "restored")
 
 	moved := &apptest.Site{T: t, Dir: s.Dir, Env: append(s.Env, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t))}
 	moved.Refuses(map[string]string{"store copy": "stop the service"}) // it would miss later leads
 	s.Stop(t)
-	moved.Prints(apptest.Output{Args: "store copy", Want: []string{"notes: 0 rows"}})
+	moved.Prints("store copy", "notes: 0 rows")
 
 	for _, copied := range []*apptest.Site{restored, moved} {
-		copied.Prints(apptest.Output{Args: "audit verify --head " + head})
+		copied.Prints("audit verify --head " + head)
 		copied.Run("leads", "export")
-		copied.Prints(apptest.Output{Args: "audit verify --head " + head})
+		copied.Prints("audit verify --head " + head)
 		if copied.AuditHead() == head {
 			t.Error("nothing is recorded after the copy")
 		}
@@ -143,7 +143,7 @@ func TestAuditOfRejectedOutput(t *testing.T) {
 		t.Errorf("the audit has %q", after[len(before):])
 	}
 
-	s.Prints(apptest.Output{Args: "leads export --overwrite --output " + taken, Want: []string{"written"}})
+	s.Prints("leads export --overwrite --output "+taken, "written")
 	if text, err := os.ReadFile(taken); err != nil || !strings.Contains(string(text), id) {
 		t.Errorf("the export lacks the lead: %v %s", err, text)
 	}

@@ -31,7 +31,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	zoe, fay := s.Submit("zoe"), s.Submit("fay")
 	s.Arrives(zoe)
 	s.Arrives(fay)
-	apptest.Eventually(t, "the service queries the CRM", func() bool { return strings.Contains(s.Log.String(), "read the outcomes of leads from the CRM") })
+	s.Logs("read the outcomes of leads from the CRM")
 	for _, want := range []string{
 		"siteapi_crm_pull_seconds ",
 		`siteapi_events_total{detail="WON",event="crm_outcome"} 1`,
@@ -73,7 +73,7 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 
 	known := len(crm.Requests())
 	for _, want := range []string{"1 outcomes were set", "0 outcomes were set"} {
-		s.Prints(apptest.Output{Args: "crm pull", Want: []string{want}})
+		s.Prints("crm pull", want)
 	}
 	for _, r := range crm.Requests()[known:] {
 		if !strings.HasSuffix(r.Path, "/search") && !strings.HasSuffix(r.Path, "/batch/read") {
@@ -98,7 +98,7 @@ func TestOutcomesOfDeals(t *testing.T) {
 	at := func(hours int) time.Time { return time.Now().Add(time.Duration(hours) * time.Hour) }
 	pulls := func(want string) {
 		t.Helper()
-		s.Prints(apptest.Output{Args: "crm pull", Want: []string{want + " outcomes were set"}})
+		s.Prints("crm pull", want+" outcomes were set")
 	}
 
 	ids := make([]string, 4)

@@ -76,11 +76,9 @@ func TestFunnel(t *testing.T) {
 		review,
 	)
 
-	s.Prints(
-		apptest.Output{Args: "leads outcome funnel-l2 won --amount 1200.5 --currency EUR"},
-		apptest.Output{Args: "leads outcome funnel-l1 qualified"}, // its session was still won with l2
-		apptest.Output{Args: "leads outcome funnel-l3 qualified"},
-	)
+	s.Prints("leads outcome funnel-l2 won --amount 1200.5 --currency EUR")
+	s.Prints("leads outcome funnel-l1 qualified") // its session was still won with l2
+	s.Prints("leads outcome funnel-l3 qualified")
 	out, code := s.Run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
 
 	var got, want any
@@ -133,7 +131,7 @@ func TestFunnel(t *testing.T) {
 	}
 
 	apptest.NoPersonalData(t, out)
-	s.Prints(apptest.Output{Args: "funnel --until 2020-01-01 --json", Want: []string{`"count": 0`, `"choices": []`}})
+	s.Prints("funnel --until 2020-01-01 --json", `"count": 0`, `"choices": []`)
 	s.Refuses(map[string]string{
 		"funnel --since soon": "--since",
 		"funnel --until x":    "--until",
@@ -151,8 +149,8 @@ func TestFunnelShowsOptions(t *testing.T) {
 	}
 	for session, features := range map[string][]string{"one": madeUp, "two": madeUp, "three": {"blog", "none"}} {
 		tracked := object{"sessionId": session, "selections": object{"features": features}}
-		if got := s.Through("REST", "trackQuote", object{"input": tracked}); got.Status != 200 {
-			t.Fatal(got.Raw)
+		if got := s.TrackThrough("REST", tracked); got.Status != 200 {
+			t.Fatal(got)
 		}
 	}
 
@@ -188,7 +186,7 @@ func TestFunnelBySource(t *testing.T) {
 			sent := apptest.NewLead(c.session)
 			sent["message"] = fmt.Sprint("request ", i) // otherwise it would repeat the previous lead
 			sent["attribution"] = object{"source": c.last, "campaign": "spring"}
-			s.Through("REST", "submitQuote", object{"input": sent})
+			s.SubmitThrough("REST", sent)
 		}
 	}
 

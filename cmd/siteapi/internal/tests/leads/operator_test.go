@@ -12,7 +12,7 @@ func newOperatedSite(t *testing.T, env ...string) (*apptest.Site, *apptest.Brows
 	t.Helper()
 	admin := apptest.FreeAddress(t)
 	s := apptest.NewSite(t, append(env, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators")...).Start()
-	return s, &apptest.Browser{T: t, Base: "http://" + admin}
+	return s, apptest.NewBrowser(t, admin)
 }
 
 // submitSpam submits a lead that goes into review, and returns its id.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/lead"
 )
 
@@ -47,12 +46,10 @@ func TestOutcomes(t *testing.T) {
 	}
 
 	outcome := "leads outcome " + lead.Reference(id)
-	s.Prints(
-		apptest.Output{Args: outcome + " won --amount 1200.5 --currency EUR", Want: []string{"WON"}},
-		apptest.Output{Args: "leads show " + id, Want: []string{"outcome.amount             1200.5", "command:"}},
-		apptest.Output{Args: outcome + " none", Want: []string{"reference"}},
-		apptest.Output{Args: "leads show " + id, Not: []string{"outcome"}},
-	)
+	s.Prints(outcome+" won --amount 1200.5 --currency EUR", "WON")
+	s.Prints("leads show "+id, "outcome.amount             1200.5", "command:")
+	s.Prints(outcome+" none", "reference")
+	s.Prints("leads show " + id).Without("outcome")
 
 	recorded := 0
 	for _, entry := range s.AuditEntries() {

@@ -20,7 +20,7 @@ func TestOwnersAreOperators(t *testing.T) {
 	id, other := s.Submit("one"), s.Submit("other")
 	s.Damage(`UPDATE leads SET owner = 'former@lumen.test' WHERE id = '` + other + `'`) // before the rule
 
-	b := &apptest.Browser{T: t, Base: "http://" + address}
+	b := apptest.NewBrowser(t, address)
 	signIn := func(subject, email string, verified bool) {
 		t.Helper()
 		p.Set(func() { p.Claims = map[string]any{"sub": subject, "email": email, "email_verified": verified} })

@@ -48,8 +48,8 @@ func TestExportOfPerson(t *testing.T) {
 	input := apptest.NewLead("later")
 	input["contact"] = object{"email": "HERS@example.com", "firstName": "Ana", "lastName": "Pop"}
 	input["consents"] = []any{object{"purpose": "calls", "given": false, "text": "Call\nme"}}
-	if got := s.Through("REST", "submitQuote", object{"input": input}); got.Data["submissionId"] == nil {
-		t.Fatal(got.Raw)
+	if got := s.SubmitThrough("REST", input); got.Data["submissionId"] == nil {
+		t.Fatal(got)
 	}
 	s.Submit("theirs")
 	for session, email := range map[string]string{"typed": "Hers@example.com", "stranger": "theirs@example.com"} {
@@ -62,8 +62,8 @@ func TestExportOfPerson(t *testing.T) {
 			"attribution": object{"source": "ads"},
 			"consents":    []any{object{"purpose": "save_progress", "given": true, "text": "Keep it"}},
 		}
-		if got := s.Through("REST", "trackQuote", object{"input": input}); got.Data["success"] != true {
-			t.Fatal(got.Raw)
+		if got := s.TrackThrough("REST", input); got.Data["success"] != true {
+			t.Fatal(got)
 		}
 	}
 

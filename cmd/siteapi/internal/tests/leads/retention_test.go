@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream/faulttest"
@@ -47,7 +45,7 @@ func has(s *apptest.Service, t *testing.T, id string) bool {
 // under way or rejected by a target. By default leads are kept.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs := apptest.NewVendors(t)
 	s := apptest.Start(t, stubs.Env(map[string]string{"TRACK_RETENTION": "1d"}), apptest.Quick)
 
 	submitAt(s, t, "old", 49*time.Hour)
@@ -69,14 +67,12 @@ func TestRetention(t *testing.T) {
 		stubs.Recover()
 		stubs.CRM.Fail(faulttest.Respond(status).Times(-1))
 		submitAt(s, t, id, 49*time.Hour)
-		apptest.Eventually(t, id, func() bool { return s.Deliveries(id)["crm"].State == state })
+		s.Reaches(id, "crm", state)
 	}
 
 	s.Stop()
 	s.Start()
-	apptest.Eventually(t, "the old session is deleted", func() bool {
-		return strings.Contains(s.Log.String(), `"number":1,"message":"deleted old sessions"`)
-	})
+	s.Logs(`"number":1,"message":"deleted old sessions"`)
 	if _, err := s.App.Data.Store.Session(t.Context(), "young"); err != nil {
 		t.Errorf("the young session: %v", err)
 	}

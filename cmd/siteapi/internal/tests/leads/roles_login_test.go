@@ -63,7 +63,7 @@ func TestRolesOfLogins(t *testing.T) {
 	s := apptest.NewSite(t, append(p.Environ(address), "ADMIN_PAGE=on")...).Start()
 	reference := lead.Reference(s.Submit("one"))
 
-	script := &apptest.Browser{T: t, Base: "http://" + address}
+	script := apptest.NewBrowser(t, address)
 	if code, _ := script.Runs("/graphql", `mutation { setLeadOutcome(id: "`+reference+`", outcome: QUALIFIED) { state } }`,
 		"Authorization: Bearer secret-of-operators"); code != "" {
 		t.Fatal(code)
@@ -73,7 +73,7 @@ func TestRolesOfLogins(t *testing.T) {
 	maps.Copy(documents, fieldDocuments(t, reference))
 	for role, group := range groupOf {
 		p.Set(func() { p.Groups = []string{group} })
-		in := &apptest.Browser{T: t, Base: "http://" + address}
+		in := apptest.NewBrowser(t, address)
 		if _, text := in.SignIn(); in.Cookie == nil {
 			t.Fatal(text)
 		}
@@ -94,7 +94,7 @@ func TestRolesOfLogins(t *testing.T) {
 	}
 
 	for _, base := range []string{"http://" + address, s.Base} {
-		out := &apptest.Browser{T: t, Base: base}
+		out := apptest.NewBrowser(t, base)
 		for name, document := range documents {
 			for _, path := range []string{"/admin/graphql", "/graphql"} {
 				if code, _ := out.Runs(path, document); code != "UNAUTHENTICATED" {
@@ -119,7 +119,7 @@ func TestRolesAtThePublicListener(t *testing.T) {
 	s := apptest.NewSite(t, p.Environ(address)...).Start()
 	reference := lead.Reference(s.Submit("one"))
 
-	in := &apptest.Browser{T: t, Base: "http://" + address}
+	in := apptest.NewBrowser(t, address)
 	if _, text := in.SignIn(); in.Cookie == nil {
 		t.Fatal(text)
 	}
@@ -151,7 +151,7 @@ func TestOperatorsAreNamed(t *testing.T) {
 	s := apptest.NewSite(t, append(p.Environ(address), "ADMIN_TOKENS=bo:sales:bo-0123456789abcdef")...).Start()
 	id := s.Submit("one")
 
-	dana := &apptest.Browser{T: t, Base: "http://" + address}
+	dana := apptest.NewBrowser(t, address)
 	if _, text := dana.SignIn(); dana.Cookie == nil {
 		t.Fatal(text)
 	}

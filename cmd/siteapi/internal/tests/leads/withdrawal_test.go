@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storetest/pgserver"
@@ -27,7 +25,7 @@ import (
 func TestWithdrawalDuringDelivery(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"SANITY_API_URL", "HUBSPOT_API_URL"} {
-		vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+		vendors := apptest.NewVendors(t)
 		env := vendors.Env()
 		reading, end := make(chan struct{}), make(chan struct{})
 		env[setting] = slowFirst(t, env[setting], "ana-maria", reading, end)
@@ -98,7 +96,7 @@ func inCRM(vendors *apptest.Vendors, text string) bool {
 func TestCopyDelivers(t *testing.T) {
 	t.Parallel()
 	url := pgserver.Start(t).NewDatabase(t)
-	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors := apptest.NewVendors(t)
 	vendors.CRM.Fail(faulttest.Respond(503).Times(-1))
 	s := apptest.Start(t, vendors.Env(), apptest.Quick)
 	submitAt(s, t, "ana-maria", time.Hour,

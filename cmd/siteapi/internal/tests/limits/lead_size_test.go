@@ -142,9 +142,9 @@ func TestLargestLead(t *testing.T) {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 			before := s.StoredLeads()
 			session := strings.ReplaceAll(name[:4], " ", "-") + endpoint
-			got := s.Through(endpoint, "submitQuote", object{"input": with(session, fields)})
+			got := s.SubmitThrough(endpoint, with(session, fields))
 			if got.Code != "" || s.StoredLeads() != before+1 {
-				t.Errorf("%s: %s", name, got.Raw)
+				t.Errorf("%s: %s", name, got)
 			}
 		})
 	}

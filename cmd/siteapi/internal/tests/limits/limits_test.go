@@ -34,11 +34,11 @@ func TestContractRateLimits(t *testing.T) {
 
 	if seconds, err := strconv.Atoi(refused.Header.Get("Retry-After")); refused.Status != 429 ||
 		refused.Code != "RATE_LIMITED" || err != nil || seconds < 1 {
-		t.Errorf("got %d %s, Retry-After %q", refused.Status, refused.Raw, refused.Header.Get("Retry-After"))
+		t.Errorf("got %s, Retry-After %q", refused, refused.Header.Get("Retry-After"))
 	}
 
 	if got := from("198.51.100.2", 100); got.Status != 200 {
-		t.Errorf("another client is rejected too: %s", got.Raw)
+		t.Errorf("another client is rejected too: %s", got)
 	}
 	if got := s.Do("GET", "/api/cache/clear", "", "X-Forwarded-For: 198.51.100.1"); got.Status != 200 {
 		t.Errorf("another route is rejected too: %d", got.Status)
@@ -75,7 +75,7 @@ func TestContractRateLimits(t *testing.T) {
 			}
 		}
 		if refused.Code != "RATE_LIMITED" {
-			t.Errorf("got %s", refused.Raw)
+			t.Errorf("got %s", refused)
 		}
 	}
 

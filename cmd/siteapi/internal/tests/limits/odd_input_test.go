@@ -283,8 +283,8 @@ func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dro
 	what := fmt.Sprintf("%s.%s = %.80s by %s", f.root.Name, strings.Join(f.path, "."), value, r.way)
 
 	for _, code := range []schema.Code{schema.CodeInternal, schema.CodeUpstreamUnavailable} {
-		if strings.Contains(string(response.Body), `"`+string(code)+`"`) || response.Status >= 500 {
-			s.T.Errorf("%s: %d %.300s", what, response.Status, response.Body)
+		if response.Has(`"`+string(code)+`"`) || response.Status >= 500 {
+			s.T.Errorf("%s: %.300s", what, response)
 			return "", false
 		}
 	}
@@ -299,11 +299,11 @@ func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dro
 
 	// An unknown field is not a hint, and neither is a literal in a document.
 	whole := r.way == "variables" || r.way == "REST"
-	unknown := strings.Contains(string(response.Body), `"unknown_field"`) ||
-		strings.Contains(string(response.Body), "is not defined by type")
+	unknown := response.Has(`"unknown_field"`) ||
+		response.Has("is not defined by type")
 	answered = response.Status == http.StatusOK && len(result.Errors) == 0
 	if f.hint && whole && !unknown && !answered {
-		s.T.Errorf("%s: the hint is rejected: %d %.300s", what, response.Status, response.Body)
+		s.T.Errorf("%s: the hint is rejected: %.300s", what, response)
 	}
 	return response.Header.Get(request.HeaderDropped), answered
 }
@@ -325,7 +325,7 @@ func TestSubscriptionToOneField(t *testing.T) {
 			response := s.Do(http.MethodPost, "/graphql", string(body),
 				"Accept: text/event-stream, application/graphql-response+json", "Authorization: Bearer "+token)
 			if response.Status != http.StatusBadRequest {
-				t.Errorf("%s with the token %q: %d %s", document, token, response.Status, response.Body)
+				t.Errorf("%s with the token %q: %s", document, token, response)
 			}
 		}
 	}
@@ -334,7 +334,7 @@ func TestSubscriptionToOneField(t *testing.T) {
 	response := s.Do(http.MethodPost, "/graphql", `{"query":"subscription { leadEvents { position } leadEvents { restarted } }"}`,
 		"Accept: text/event-stream", "Authorization: Bearer "+config.DevAdminToken)
 	if response.Status != http.StatusOK {
-		t.Errorf("one field selected twice: %d %s", response.Status, response.Body)
+		t.Errorf("one field selected twice: %s", response)
 	}
 	if log := s.Log.String(); strings.Contains(log, `"level":"error"`) {
 		t.Errorf("errors are logged: %.2000s", log)

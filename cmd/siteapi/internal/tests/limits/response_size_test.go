@@ -223,7 +223,7 @@ func TestReadersAfterAnInvalidation(t *testing.T) {
 			group.Go(func() {
 				if got := r.Do(http.MethodPost, "/graphql",
 					readers(round)); got.Status != 200 {
-					t.Errorf("a reader got %d %s", got.Status, got.Body)
+					t.Errorf("a reader got %s", got)
 				}
 			})
 		}

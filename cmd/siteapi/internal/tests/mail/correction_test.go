@@ -24,7 +24,7 @@ func TestCorrectedAddress(t *testing.T) {
 	})
 	input := apptest.NewLead("typo")
 	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": typed}
-	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	id := s.SubmitThrough("REST", input).ID()
 	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
 	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
 	apptest.Eventually(t, "the other deliveries arrive", func() bool { return s.ShowLead(id).State == lead.StateDelivered })
@@ -43,7 +43,7 @@ func TestCorrectedAddress(t *testing.T) {
 		if out, err := s.Command(args...); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		apptest.Eventually(t, "the mail arrives", func() bool { return len(apptest.MailsTo(server, "ana@gmail.test")) == i })
+		apptest.Mailed(t, server, "ana@gmail.test", i)
 		apptest.Eventually(t, "the delivery is recorded", func() bool { return state() == lead.Delivered })
 	}
 	sent := apptest.MailsTo(server, "ana@gmail.test")

@@ -177,9 +177,7 @@ func TestMailsFromOneNetwork(t *testing.T) {
 		t.Errorf("the doctor prints %s", out)
 	}
 	other := submitMailed(s, t, "other", "X-Forwarded-For: 2001:db8:1::1")
-	apptest.Eventually(t, "the mail to sales of another network arrives", func() bool {
-		return s.Deliveries(other)[lead.SalesMail].State == lead.Delivered
-	})
+	s.Reaches(other, lead.SalesMail, lead.Delivered)
 	if out, _ = s.Command("doctor"); strings.Contains(out, warning) {
 		t.Errorf("with two networks the doctor prints %s", out)
 	}
@@ -306,7 +304,7 @@ func TestMailInProduction(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("%d %v", status, response)
 	}
-	apptest.Eventually(t, "the mail to sales arrives", func() bool { return len(apptest.MailsTo(server, "sales@lumen.test")) == 1 })
+	apptest.Mailed(t, server, "sales@lumen.test", 1)
 
 	all := slices.Concat(settings, apptest.DefaultLimits(t), []string{"DATA_DIR=" + dir})
 	apptest.Eventually(t, "the visitor's mail is not sent", func() bool {

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
 	"siteapi/schema"
@@ -58,10 +56,10 @@ func submitMailed(s *apptest.Service, t *testing.T, session string, headers ...s
 		"email":     address(session),
 		"phone":     "+40 (721) 000-000",
 	}
-	got := s.Through("REST", "submitQuote", object{"input": input}, headers...)
-	id, _ := got.Data["submissionId"].(string)
+	got := s.SubmitThrough("REST", input, headers...)
+	id := got.ID()
 	if id == "" {
-		t.Fatalf("submitting: %d %s", got.Status, got.Raw)
+		t.Fatalf("submitting: %s", got)
 	}
 	return id
 }
@@ -200,10 +198,10 @@ func TestMailsToOneAddress(t *testing.T) {
 		}
 		input := apptest.NewLead(fmt.Sprintf("visit-%d", i))
 		input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": email}
-		got := s.Through("GraphQL", "submitQuote", object{"input": input})
-		id, _ := got.Data["submissionId"].(string)
+		got := s.SubmitThrough("GraphQL", input)
+		id := got.ID()
 		if id == "" {
-			t.Fatalf("%q is rejected: %s", email, got.Raw)
+			t.Fatalf("%q is rejected: %s", email, got)
 		}
 		want := lead.Delivered
 		if i >= 3 {
@@ -249,15 +247,13 @@ func TestMailsToOneMailboxAtGmail(t *testing.T) {
 	} {
 		input := apptest.NewLead(fmt.Sprintf("visit-%d", i))
 		input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": tt.email}
-		got := s.Through("GraphQL", "submitQuote", object{"input": input})
-		id, _ := got.Data["submissionId"].(string)
+		got := s.SubmitThrough("GraphQL", input)
+		id := got.ID()
 		if id == "" {
-			t.Errorf("%q is rejected: %s", tt.email, got.Raw)
+			t.Errorf("%q is rejected: %s", tt.email, got)
 			continue
 		}
-		apptest.Eventually(t, fmt.Sprint("the mail to ", tt.email, " is ", tt.want), func() bool {
-			return s.Deliveries(id)[lead.VisitorMail].State == tt.want
-		})
+		s.Reaches(id, lead.VisitorMail, tt.want)
 	}
 }
 
@@ -320,7 +316,7 @@ func TestWhichLeadsAreMailed(t *testing.T) {
 	env["VISITOR_MAIL"] = "off"
 	s := apptest.Start(t, env, apptest.Quick)
 	before := submitMailed(s, t, "before")
-	apptest.Eventually(t, "it is delivered", func() bool { return s.Deliveries(before)[lead.SalesMail].State == lead.Delivered })
+	s.Reaches(before, lead.SalesMail, lead.Delivered)
 	s.Stop()
 	server.Forget()
 	delete(s.Env, "VISITOR_MAIL")
@@ -329,7 +325,7 @@ func TestWhichLeadsAreMailed(t *testing.T) {
 	input := apptest.NewLead("suspect")
 	input["website"], input["contact"] = "https://spam.example",
 		object{"firstName": "Ana", "lastName": "Pop", "email": address("suspect")}
-	suspect := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	suspect := s.SubmitThrough("REST", input).ID()
 	if out, err := s.Command("deliveries", "verify", "--fix"); err != nil && !strings.Contains(out, "missing") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -407,14 +403,14 @@ func leadAsOperator(s *apptest.Service, id, fields string) object {
 func TestJoinersTravel(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
-	vendors := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	vendors := apptest.NewVendors(t)
 	s := apptest.Start(t, vendors.Env(env), apptest.Quick)
 	const name, message = "علی\u200cرضا", "👩\u200d👧 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f ශ්\u200dරී"
 	input := apptest.ValidLead("joiners")
 	input["message"] = message
 	input["contact"].(object)["firstName"] = name
 	input["contact"].(object)["email"] = address("joiners")
-	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	id := s.SubmitThrough("REST", input).ID()
 	apptest.Eventually(t, "both mails arrive", func() bool { return len(server.Mails()) == 2 })
 
 	sales, found := apptest.MailsTo(server, "sales@lumen.test")[0], map[string]string{}

@@ -33,7 +33,7 @@ func TestOwnerMail(t *testing.T) {
 	}
 	assign := func(id, owner string) { t.Helper(); as(`assignLead(id: "` + id + `", owner: "` + owner + `") { id }`) }
 	assign(one, "Maria@lumen.test")
-	apptest.Eventually(t, "the owner is notified", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 1 })
+	apptest.Mailed(t, server, "maria@lumen.test", 1)
 
 	sent := apptest.MailsTo(server, "maria@lumen.test")[0]
 	found := map[string]string{}
@@ -55,7 +55,7 @@ func TestOwnerMail(t *testing.T) {
 	assign(one, "maria@lumen.test") // no change, so no mail
 	assign(two, "someone@lumen.test")
 	as(`assignLeads(ids: ["` + one + `", "` + two + `", "` + three + `", "nosuch12"], owner: "paul@lumen.test") { changed }`)
-	apptest.Eventually(t, "the next owner is notified", func() bool { return len(apptest.MailsTo(server, "paul@lumen.test")) == 1 })
+	apptest.Mailed(t, server, "paul@lumen.test", 1)
 	all := map[string]string{}
 	sent = apptest.MailsTo(server, "paul@lumen.test")[0]
 	parts(t, sent.Header.Get("Content-Type"), sent.Body, all)
@@ -75,7 +75,7 @@ func TestOwnerMail(t *testing.T) {
 		t.Fatal(code, data)
 	}
 	server.Heal()
-	apptest.Eventually(t, "the delayed mail is sent", func() bool { return len(apptest.MailsTo(server, "late@lumen.test")) == 1 })
+	apptest.Mailed(t, server, "late@lumen.test", 1)
 	late := map[string]string{}
 	sent = apptest.MailsTo(server, "late@lumen.test")[0]
 	parts(t, sent.Header.Get("Content-Type"), sent.Body, late)
@@ -85,7 +85,7 @@ func TestOwnerMail(t *testing.T) {
 		}
 	}
 
-	apptest.Eventually(t, "the new owner is notified", func() bool { return len(apptest.MailsTo(server, "maria@lumen.test")) == 2 })
+	apptest.Mailed(t, server, "maria@lumen.test", 2)
 	apptest.Eventually(t, "no mail to an owner is pending", func() bool { return ownerMailsDone(s) == 5 })
 
 	// The job of the mail is stored with the assignment, so nothing that happens to the request
@@ -99,7 +99,7 @@ func TestOwnerMail(t *testing.T) {
 	if _, err := s.App.Data.Store.Assign(t.Context(), []string{three}, "over@lumen.test", notify); err != nil {
 		t.Fatal(err)
 	}
-	apptest.Eventually(t, "the owner is notified anyway", func() bool { return len(apptest.MailsTo(server, "over@lumen.test")) == 1 })
+	apptest.Mailed(t, server, "over@lumen.test", 1)
 
 	for _, address := range []string{"someone@lumen.test", "gone@lumen.test"} {
 		if len(apptest.MailsTo(server, address)) != 0 {
@@ -128,7 +128,7 @@ func TestOwnerMailWithOtherSettings(t *testing.T) {
 		next, settings := apptest.MailServer(t, smtptest.Options{})
 		s.Env["SMTP_URL"], s.Env["CACHE_API_TOKEN"] = settings["SMTP_URL"], "next,former"
 		s.Start()
-		apptest.Eventually(t, "the owner is notified", func() bool { return len(apptest.MailsTo(next, "maria@lumen.test")) == 1 })
+		apptest.Mailed(t, next, "maria@lumen.test", 1)
 	})
 }
 
@@ -164,7 +164,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	}
 	s := apptest.NewSite(t, append(env, "VISITOR_MAIL=off", "ADMIN_TOKENS="+apptest.Owners("dana@lumen.test",
 		"first-0@lumen.test", "first-1@lumen.test", "next-0@lumen.test", "next-1@lumen.test"))...).Start()
-	b := &apptest.Browser{T: t, Base: "http://" + address}
+	b := apptest.NewBrowser(t, address)
 	one, two := s.Submit("one"), s.Submit("two")
 
 	signIn := func(claims map[string]any, want string) {
@@ -186,7 +186,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	}
 	notified := func(owner string) {
 		t.Helper()
-		apptest.Eventually(t, owner+" is notified", func() bool { return len(apptest.MailsTo(server, owner)) == 1 })
+		apptest.Mailed(t, server, owner, 1)
 	}
 
 	dana := "dana@lumen.test"

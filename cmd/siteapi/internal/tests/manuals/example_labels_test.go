@@ -109,7 +109,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 				"or newSettings in resolvers/content/settings.go leaves it out", path)
 		case map[string]any:
 			if len(value) == 0 {
-				t.Errorf("no settings: %s", response.Raw)
+				t.Errorf("no settings: %s", response)
 			}
 			for name, below := range value {
 				check(path+"."+name, below)

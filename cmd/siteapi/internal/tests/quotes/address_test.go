@@ -43,10 +43,10 @@ func TestAddresses(t *testing.T) {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 			input := apptest.ValidLead(fmt.Sprintf("address-%d-%s", i, endpoint))
 			input["contact"].(object)["email"] = tt.address
-			got := s.Through(endpoint, "submitQuote", object{"input": input})
+			got := s.SubmitThrough(endpoint, input)
 			if accepted := got.Data["success"] == true; accepted != tt.accepted ||
 				!accepted && got.Fields["contact.email"] == "" {
-				t.Errorf("%s: %q is accepted: %v, %s", tt.why, tt.address, accepted, got.Raw)
+				t.Errorf("%s: %q is accepted: %v, %s", tt.why, tt.address, accepted, got)
 			}
 		})
 	}

@@ -39,13 +39,13 @@ func TestAmountsAreRounded(t *testing.T) {
 			if got := s.Through(endpoint, "trackQuote", object{"input": object{
 				"sessionId": input["sessionId"], "estimate": estimate,
 			}}); got.Data["success"] != true {
-				t.Errorf("%s: %s", tt.why, got.Raw)
+				t.Errorf("%s: %s", tt.why, got)
 			}
 
-			got := s.Through(endpoint, "submitQuote", object{"input": input})
-			id, _ := got.Data["submissionId"].(string)
+			got := s.SubmitThrough(endpoint, input)
+			id := got.ID()
 			if id == "" {
-				t.Fatalf("%s: %s", tt.why, got.Raw)
+				t.Fatalf("%s: %s", tt.why, got)
 			}
 			e := s.ShowLead(id).Estimate
 			if stored := decimal(e.Min) + " " + decimal(e.Max) + " " + e.Currency; stored != tt.want {

@@ -18,9 +18,9 @@ func TestBlanksAroundArguments(t *testing.T) {
 		"ADMIN_TOKENS": apptest.Owners("ana@example.com")}, apptest.Quick)
 	input := apptest.NewLead("one")
 	input["attribution"] = object{"source": "ads", "campaign": "spring"}
-	got := s.Through("REST", "submitQuote", object{"input": input})
-	id, _ := got.Data["submissionId"].(string)
-	apptest.Eventually(t, "the webhook was tried", func() bool { return s.Deliveries(id)["webhook"].State == "retrying" })
+	got := s.SubmitThrough("REST", input)
+	id := got.ID()
+	s.Reaches(id, "webhook", "retrying")
 	webhook := strconv.FormatInt(s.Deliveries(id)["webhook"].ID, 10)
 
 	for _, operation := range []string{
@@ -66,7 +66,7 @@ func TestInvisibleArguments(t *testing.T) {
 	s := apptest.Start(t, nil)
 	input := apptest.NewLead("from-ads")
 	input["attribution"] = object{"source": "ads", "campaign": "spring"}
-	s.Through("REST", "submitQuote", object{"input": input})
+	s.SubmitThrough("REST", input)
 	id := s.Submit("owned")
 
 	for _, operation := range []string{

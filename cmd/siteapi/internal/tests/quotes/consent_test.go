@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/upstream/faulttest"
 )
 
@@ -31,10 +29,10 @@ func TestConsents(t *testing.T) {
 			object{"purpose": "news", "given": true, "text": " Știri\r\npe e-mail. "},
 			object{"purpose": "terms", "given": true, "text": "Terms of a stranger"},
 		}
-		got := s.Through(endpoint, "submitQuote", object{"input": input})
-		id, _ := got.Data["submissionId"].(string)
+		got := s.SubmitThrough(endpoint, input)
+		id := got.ID()
 		if id == "" {
-			t.Fatal(got.Raw)
+			t.Fatal(got)
 		}
 
 		answers := func() string {
@@ -80,8 +78,8 @@ func TestConsents(t *testing.T) {
 			"consents[0].text":    []any{object{"purpose": "a", "given": true, "text": strings.Repeat("a", 1001)}},
 		} {
 			input["consents"] = consents
-			if got := s.Through(endpoint, "submitQuote", object{"input": input}); got.Fields[field] == "" {
-				t.Errorf("%s: %s", field, got.Raw)
+			if got := s.SubmitThrough(endpoint, input); got.Fields[field] == "" {
+				t.Errorf("%s: %s", field, got)
 			}
 		}
 	})
@@ -90,7 +88,7 @@ func TestConsents(t *testing.T) {
 // While the CMS hangs, wordings are compared with the latest known content.
 func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendors(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs := apptest.NewVendors(t)
 	err := stubs.CMS.Replace(json.RawMessage(
 		`{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri"}`))
 	if err != nil {
@@ -101,10 +99,10 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 		t.Helper()
 		input := apptest.NewLead(session)
 		input["consents"] = []any{object{"purpose": "news", "given": true, "text": "Știri"}}
-		got := s.Through("REST", "submitQuote", object{"input": input})
-		id, _ := got.Data["submissionId"].(string)
+		got := s.SubmitThrough("REST", input)
+		id := got.ID()
 		if id == "" {
-			t.Fatal(got.Raw)
+			t.Fatal(got)
 		}
 		return id
 	}
@@ -117,7 +115,7 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	stubs.CMS.Fail(faulttest.Of(faulttest.Hang).On("query").Times(-1))
 	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
 	id := submit("hanging")
-	if strings.Contains(s.Log.String(), "cannot fetch content from the CMS") {
+	if s.Log.Has("cannot fetch content from the CMS") {
 		t.Error("the lead was stored only after the request to the CMS had failed")
 	}
 	if !s.ShowLead(id).Consents[0].SiteWording {
@@ -149,8 +147,8 @@ func TestTrackContact(t *testing.T) {
 					"formData":  object{"email": "ana@example.com"},
 					"consents":  consents,
 				}
-				if got := s.Through(endpoint, "trackQuote", object{"input": input}); got.Data["success"] != true {
-					t.Error(got.Raw)
+				if got := s.TrackThrough(endpoint, input); got.Data["success"] != true {
+					t.Error(got)
 				}
 				stored, err := s.App.Data.Store.Session(t.Context(), session)
 				if err != nil || (stored.Hints.Email != "") != want[i] ||

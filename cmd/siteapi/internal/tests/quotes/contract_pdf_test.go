@@ -14,12 +14,12 @@ import (
 func TestContractPDF(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
-	id, _ := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("s")}).Data["submissionId"].(string)
+	id := s.SubmitThrough("REST", apptest.ValidLead("s")).ID()
 	path := "/api/quote/pdf?id=" + id
 
 	got := s.Do("GET", path, "", "Accept-Language: es")
 	if got.Status != 200 || !bytes.HasPrefix(got.Body, []byte("%PDF-")) {
-		t.Fatalf("got %d %.40q", got.Status, got.Body)
+		t.Fatalf("got %.40q", got)
 	}
 	for header, want := range map[string]string{
 		"Content-Type":        "application/pdf",
@@ -81,7 +81,7 @@ func TestContractPDFErrors(t *testing.T) {
 			t.Errorf("%s: %s, want %s", query, text, want)
 		}
 	}
-	if got := s.Query(`{ quotePdf(id: "unknown") { size } }`, nil); !bytes.Contains(got.Body, []byte(`"NOT_FOUND"`)) {
+	if got := s.Query(`{ quotePdf(id: "unknown") { size } }`, nil); !got.Has(`"NOT_FOUND"`) {
 		t.Errorf("GraphQL: %s", got.Body)
 	}
 }
@@ -91,7 +91,7 @@ func TestContractPDFLanguage(t *testing.T) {
 	s := apptest.Start(t, nil)
 	input := apptest.ValidLead("s")
 	delete(input, "locale")
-	id := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	id := s.SubmitThrough("REST", input).ID()
 
 	for accept, want := range map[string]string{
 		"":                        "en",

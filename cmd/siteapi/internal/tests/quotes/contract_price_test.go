@@ -77,13 +77,13 @@ func submitPriced(
 	input := apptest.ValidLead(session + endpoint)
 	input["selections"], input["locale"] = selections, "en"
 	input["estimate"] = object{"min": e.Min, "max": e.Max, "currency": e.Currency, "revision": revision}
-	s.Through("REST", "trackQuote", object{"input": object{"sessionId": session + endpoint}})
+	s.TrackThrough("REST", object{"sessionId": session + endpoint})
 
-	got := s.Through(endpoint, "submitQuote", object{"input": input})
-	id, _ := got.Data["submissionId"].(string)
+	got := s.SubmitThrough(endpoint, input)
+	id := got.ID()
 	stored, err := s.App.Data.Store.Lead(s.T.Context(), id)
 	if err != nil {
-		s.T.Fatalf("%s: %v", got.Raw, err)
+		s.T.Fatalf("%s: %v", got, err)
 	}
 	return id, stored
 }
@@ -151,7 +151,7 @@ func TestEstimateWithoutRules(t *testing.T) {
 	s := startPriced(t, priceContent("", 12000))
 	got := s.Through("REST", "estimateQuote", object{"selections": webApp})
 	if got.Data["min"] != nil || got.Data["revision"] != nil || !strings.Contains(got.Raw, `"unpriced":[]`) {
-		t.Errorf("got %s", got.Raw)
+		t.Errorf("got %s", got)
 	}
 	_, stored := submitPriced(s, "REST", "1", webApp, euros(1, 1), "")
 	if stored.PriceStatus != "" || stored.SentEstimate != nil || stored.Price != nil || stored.Signals != nil ||
@@ -243,7 +243,7 @@ func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	s := startPriced(t, priceContent(enforced, 12000))
 	waitForEstimate(s, webApp, 12000)
 	publish(s, priceContent(strings.Replace(enforced, `"roundTo":100`, `"roundTo":0`, 1), 12000))
-	apptest.Eventually(t, "a warning", func() bool { return strings.Contains(s.Log.String(), "its roundTo is not a number") })
+	s.Logs("its roundTo is not a number")
 
 	again := apptest.Start(t, map[string]string{"CMS_FILE": s.Env["CMS_FILE"], "DATA_DIR": s.DataDir})
 	for _, of := range []*apptest.Service{s, again} {

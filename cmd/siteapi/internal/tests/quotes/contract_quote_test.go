@@ -40,12 +40,12 @@ func TestContractTrack(t *testing.T) {
 		"session id with a space":      {"sessionId": "a b"},
 	} {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-			got := s.Through(endpoint, "trackQuote", object{"input": input})
+			got := s.TrackThrough(endpoint, input)
 			want := object{"success": true, "sessionId": input["sessionId"]}
 			if refused := got.Fields["sessionId"] != ""; refused != slices.Contains(
 				[]string{"no session id", "session id of 129 characters", "session id with a space"}, name) ||
 				!refused && !reflect.DeepEqual(got.Data, want) || refused && got.Code != "BAD_USER_INPUT" {
-				t.Errorf("%s: %d %s", name, got.Status, got.Raw)
+				t.Errorf("%s: %s", name, got)
 			}
 		})
 	}
@@ -68,7 +68,7 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 			"formData":   object{"email": "ana@example.com"},
 		},
 	} {
-		s.Through("REST", "trackQuote", object{"input": state})
+		s.TrackThrough("REST", state)
 	}
 
 	got, err := s.App.Data.Store.Session(t.Context(), "v-1")
@@ -91,14 +91,14 @@ func TestContractSubmit(t *testing.T) {
 	s := apptest.Start(t, nil)
 
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-		got := s.Through(endpoint, "submitQuote", object{"input": apptest.ValidLead("s-" + endpoint)})
-		id, _ := got.Data["submissionId"].(string)
+		got := s.SubmitThrough(endpoint, apptest.ValidLead("s-"+endpoint))
+		id := got.ID()
 		want := object{
 			"success": true, "submissionId": id,
 			"pdfUrl": "/api/quote/pdf?id=" + id, "quoteUrl": "/api/quote/page?id=" + id,
 		}
 		if !leadIDForm.MatchString(id) || !reflect.DeepEqual(got.Data, want) {
-			t.Fatalf("got %s", got.Raw)
+			t.Fatalf("got %s", got)
 		}
 
 		apptest.Eventually(t, "both deliveries arrive", func() bool {
@@ -174,10 +174,10 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-				got := s.Through(endpoint, "submitQuote", object{"input": c.input})
+				got := s.SubmitThrough(endpoint, c.input)
 				if got.Code != "BAD_USER_INPUT" || !slices.Equal(got.FieldNames(), c.fields) ||
 					got.RequestID == "" || endpoint == "REST" && got.Status != 400 {
-					t.Errorf("got %d %s\nwant %v", got.Status, got.Raw, c.fields)
+					t.Errorf("got %s\nwant %v", got, c.fields)
 				}
 			})
 		})
@@ -194,12 +194,12 @@ func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 	input := apptest.ValidLead("s")
 	input["utm"], input["contact"].(object)["nickname"] = object{"source": "x"}, "A"
 
-	if got := s.Through("REST", "submitQuote", object{"input": input}); got.Status != 200 {
-		t.Errorf("REST: %d %s", got.Status, got.Raw)
+	if got := s.SubmitThrough("REST", input); got.Status != 200 {
+		t.Errorf("REST: %s", got)
 	}
-	if got := s.Through("GraphQL", "submitQuote", object{"input": input}); strings.Count(
+	if got := s.SubmitThrough("GraphQL", input); strings.Count(
 		got.Raw, `"code":"unknown_field"`) != 2 {
-		t.Errorf("GraphQL: %s", got.Raw)
+		t.Errorf("GraphQL: %s", got)
 	}
 }
 
@@ -211,10 +211,10 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 		t.Helper()
 		input := apptest.ValidLead("same")
 		change(input)
-		got := s.Through(endpoint, "submitQuote", object{"input": input}, headers...)
-		id, _ := got.Data["submissionId"].(string)
+		got := s.SubmitThrough(endpoint, input, headers...)
+		id := got.ID()
 		if id == "" {
-			t.Fatalf("got %s", got.Raw)
+			t.Fatalf("got %s", got)
 		}
 		return id
 	}
@@ -241,11 +241,11 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	spanish := apptest.ValidLead("same")
 	spanish["locale"] = "es"
 	for _, endpoint := range []string{"GraphQL", "REST"} {
-		got := s.Through(endpoint, "submitQuote", object{"input": spanish}, "Idempotency-Key: key-1")
+		got := s.SubmitThrough(endpoint, spanish, "Idempotency-Key: key-1")
 		if got.Code != "IDEMPOTENCY_KEY_REUSED" ||
 			!strings.Contains(got.Raw, "Send a new key for a new attempt") ||
 			endpoint == "REST" && got.Status != 422 {
-			t.Errorf("%s: the key with other content: %d %s", endpoint, got.Status, got.Raw)
+			t.Errorf("%s: the key with other content: %s", endpoint, got)
 		}
 	}
 
@@ -257,9 +257,9 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 		t.Errorf("%d leads are stored, want 4", n)
 	}
 
-	if got := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("x")},
+	if got := s.SubmitThrough("REST", apptest.ValidLead("x"),
 		"Idempotency-Key: "+strings.Repeat("k", 256)); got.Fields["Idempotency-Key"] == "" {
-		t.Errorf("a key of 256 characters: %s", got.Raw)
+		t.Errorf("a key of 256 characters: %s", got)
 	}
 }
 
@@ -292,7 +292,7 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 		"CMS_WEBHOOK_SECRET": "sekret-hook",
 	})
 
-	id := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("s")}).
+	id := s.SubmitThrough("REST", apptest.ValidLead("s")).
 		Data["submissionId"].(string)
 	s.Through("REST", "trackQuote", object{"input": object{
 		"sessionId": "s",

@@ -107,12 +107,12 @@ func TestLostCommit(t *testing.T) {
 	if refused.Status != 503 || refused.Code != "UPSTREAM_UNAVAILABLE" ||
 		!strings.Contains(refused.Raw, "it is unknown whether") ||
 		!strings.Contains(refused.Raw, "send the same request again") {
-		t.Errorf("after the lost response: %d %s", refused.Status, refused.Raw)
+		t.Errorf("after the lost response: %s", refused)
 	}
 
 	apptest.Eventually(t, "the lead is delivered", func() bool { return len(s.Files("cms")) == 1 })
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-		id, _ := s.Through(endpoint, "submitQuote", input).Data["submissionId"].(string)
+		id := s.Through(endpoint, "submitQuote", input).ID()
 		if delivered := s.Files("cms"); id == "" || len(delivered) != 1 ||
 			!strings.Contains(delivered[0], id) {
 			t.Errorf("repeated: %q, delivered: %q", id, delivered)

@@ -30,14 +30,14 @@ func TestAttribution(t *testing.T) {
 			"a text", []any{object{}}, 7, nil,
 		} {
 			input := object{"sessionId": session, "attribution": sent}
-			if got := s.Through(endpoint, "trackQuote", object{"input": input}); got.Data["success"] != true {
-				t.Errorf("%v: %s", sent, got.Raw)
+			if got := s.TrackThrough(endpoint, input); got.Data["success"] != true {
+				t.Errorf("%v: %s", sent, got)
 			}
 		}
 
 		input := apptest.ValidLead(session)
 		input["attribution"] = object{"medium": "social"}
-		id, _ := s.Through(endpoint, "submitQuote", object{"input": input}).Data["submissionId"].(string)
+		id := s.SubmitThrough(endpoint, input).ID()
 		l := s.ShowLead(id)
 		got, err := json.Marshal([]any{l.FirstAttribution, l.Attribution})
 		want := `[{"source":"news letter","campaign":"` + strings.Repeat("c", 200) + `","referrer":"https://news.example/a"},` +
@@ -48,9 +48,9 @@ func TestAttribution(t *testing.T) {
 
 		// The visitor submits again, from another source.
 		input["attribution"] = object{"source": "other"}
-		again := s.Through(endpoint, "submitQuote", object{"input": input})
+		again := s.SubmitThrough(endpoint, input)
 		if again.Data["submissionId"] != id {
-			t.Errorf("a repetition from another source created another lead: %s", again.Raw)
+			t.Errorf("a repetition from another source created another lead: %s", again)
 		}
 	})
 }
@@ -68,7 +68,7 @@ func TestLongAttribution(t *testing.T) {
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		input := apptest.NewLead("long-" + endpoint)
 		input["attribution"] = from
-		id, _ := s.Through(endpoint, "submitQuote", object{"input": input}).Data["submissionId"].(string)
+		id := s.SubmitThrough(endpoint, input).ID()
 		if l := s.ShowLead(id); *l.Attribution != from || *l.FirstAttribution != from {
 			t.Errorf("the attribution is %+v, the first one %+v", l.Attribution, l.FirstAttribution)
 		}
@@ -82,7 +82,7 @@ func TestMessageOfALead(t *testing.T) {
 		submit := func(session string, message any) apptest.Outcome {
 			input := apptest.ValidLead(session + endpoint)
 			input["message"] = message
-			return s.Through(endpoint, "submitQuote", object{"input": input})
+			return s.SubmitThrough(endpoint, input)
 		}
 
 		for _, tt := range []struct {
@@ -97,7 +97,7 @@ func TestMessageOfALead(t *testing.T) {
 			{"bell\x07", "bell"},
 			{nil, ""},
 		} {
-			id, _ := submit("m", tt.sent).Data["submissionId"].(string)
+			id := submit("m", tt.sent).ID()
 			if got := s.ShowLead(id).Message; tt.want != "" && (got == nil || *got != tt.want) || tt.want == "" && got != nil {
 				t.Errorf("%.40q is stored as %v", tt.sent, got)
 			}
@@ -105,7 +105,7 @@ func TestMessageOfALead(t *testing.T) {
 
 		for _, sent := range []any{strings.Repeat("a", 2001), 7, []any{"a", "b"}} {
 			if got := submit("m", sent); got.Code != "BAD_USER_INPUT" || got.Fields["message"] == "" {
-				t.Errorf("%.40q: %s", sent, got.Raw)
+				t.Errorf("%.40q: %s", sent, got)
 			}
 		}
 	})

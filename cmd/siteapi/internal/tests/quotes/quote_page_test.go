@@ -34,7 +34,7 @@ func submitForPage(s *apptest.Service, session string) string {
 		object{"purpose": "partners", "given": true},
 		object{"purpose": "surveys", "given": false},
 	}
-	id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+	id := s.SubmitThrough("REST", input).ID()
 	if id == "" {
 		s.T.Fatal("the lead was not accepted")
 	}
@@ -147,21 +147,21 @@ func TestMissingQuotePage(t *testing.T) {
 		"ЖЖ", "0",
 	} {
 		got := s.Do("GET", "/api/quote/page?id="+url.QueryEscape(id), "", "Accept-Language: ro;q=0.9, de")
-		if got.Status != 404 || !strings.Contains(string(got.Body), `lang="ro"`) ||
-			strings.Contains(string(got.Body), id) && len(id) > 3 {
-			t.Errorf("%q: %d %s", id, got.Status, got.Body)
+		if !got.Is(404, `lang="ro"`) ||
+			got.Has(id) && len(id) > 3 {
+			t.Errorf("%q: %s", id, got)
 		}
 		act := postForm(s, "deletion", url.Values{"id": {id}, "locale": {"es"}}, sameOrigin)
-		if act.Status != 404 || !strings.Contains(string(act.Body), `lang="es"`) {
-			t.Errorf("deletion of %q: %d %s", id, act.Status, act.Body)
+		if !act.Is(404, `lang="es"`) {
+			t.Errorf("deletion of %q: %s", id, act)
 		}
 	}
 	for _, query := range []string{"", "?id=", "?id=a&id=b", "?id=%FF", "?id=" + strings.Repeat("x", 129), "?id=a&locale=xx"} {
 		if got := s.Do("GET", "/api/quote/page"+query, ""); got.Status != 400 {
-			t.Errorf("%q: %d %s", query, got.Status, got.Body)
+			t.Errorf("%q: %s", query, got)
 		}
 	}
-	if got := s.Query(`{ quotePage(id: "unknown") { content } }`, nil); !strings.Contains(string(got.Body), "NOT_FOUND") {
+	if got := s.Query(`{ quotePage(id: "unknown") { content } }`, nil); !got.Has("NOT_FOUND") {
 		t.Errorf("through GraphQL: %s", got.Body)
 	}
 }
@@ -172,7 +172,7 @@ func TestActsOnQuotePage(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)
 		id, other := submitForPage(s, "acts"), submitForPage(s, "other")
-		apptest.Eventually(t, "the lead is delivered", func() bool { return s.Deliveries(id)["crm"].State == "delivered" })
+		s.Reaches(id, "crm", "delivered")
 
 		for range 3 { // a double click changes nothing more
 			got := postForm(s, "withdraw", url.Values{"id": {id}, "purpose": {"marketing"}, "locale": {"en"}}, sameOrigin)
@@ -273,7 +273,7 @@ func TestForeignFormsOfQuotePage(t *testing.T) {
 	} {
 		got := s.Do("POST", "/api/quote/page/withdraw", body, sameOrigin, "Content-Type: application/x-www-form-urlencoded")
 		if got.Status != want {
-			t.Errorf("%.60s: %d %s, want %d", body, got.Status, got.Body, want)
+			t.Errorf("%.60s: %s, want %d", body, got, want)
 		}
 	}
 

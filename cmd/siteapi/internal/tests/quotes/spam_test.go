@@ -121,19 +121,19 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 				session := "spam-" + endpoint
 				if tt.track {
-					s.Through(endpoint, "trackQuote", object{"input": object{"sessionId": session}})
+					s.TrackThrough(endpoint, object{"sessionId": session})
 					time.Sleep(5 * time.Millisecond)
 				}
 
 				in := apptest.ValidLead(session)
 				in["selections"].(object)["features"] = []any{"blog"} // a priced choice
 				maps.Copy(in, tt.change)
-				got := s.Through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
+				got := s.SubmitThrough(endpoint, in, tt.headers...)
 				if got.Data["success"] != true {
-					t.Fatalf("the response is %s", got.Raw)
+					t.Fatalf("the response is %s", got)
 				}
 
-				id := got.Data["submissionId"].(string)
+				id := got.ID()
 				stored, err := s.App.Data.Store.Lead(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
@@ -158,17 +158,17 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 func TestRepeatedLeadInReview(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil, apptest.Quick)
-	other := s.Through("REST", "submitQuote", object{"input": apptest.ValidLead("other")})
+	other := s.SubmitThrough("REST", apptest.ValidLead("other"))
 	in := apptest.ValidLead("again")
 	in["website"] = "x"
-	first := s.Through("REST", "submitQuote", object{"input": in})
-	id := first.Data["submissionId"].(string)
-	if looks := strings.ReplaceAll(first.Raw, id, other.Data["submissionId"].(string)); looks != other.Raw {
-		t.Errorf("responses differ:\n%s\n%s", looks, other.Raw)
+	first := s.SubmitThrough("REST", in)
+	id := first.ID()
+	if looks := strings.ReplaceAll(first.Raw, id, other.ID()); looks != other.Raw {
+		t.Errorf("responses differ:\n%s\n%s", looks, other)
 	}
 
 	delete(in, "website")
-	if again := s.Through("GraphQL", "submitQuote", object{"input": in}).Data["submissionId"]; again != id {
+	if again := s.SubmitThrough("GraphQL", in).Data["submissionId"]; again != id {
 		t.Errorf("the repetition got %v, want %s", again, id)
 	}
 	wantDelivered(s, id, false)

@@ -45,12 +45,12 @@ func TestStrictEstimate(t *testing.T) {
 			object{"s": tt.selections, "l": tt.locale}))
 
 		if !maps.Equal(got.Fields, tt.want) || (got.Code == "") != (tt.want == nil) {
-			t.Errorf("%v: %s, want %v", tt.selections, got.Raw, tt.want)
+			t.Errorf("%v: %s, want %v", tt.selections, got, tt.want)
 		}
 
 		lenient := s.Through("REST", "estimateQuote", object{"selections": tt.selections, "locale": tt.locale})
 		if lenient.Code != "" {
-			t.Errorf("%v by the route: %s", tt.selections, lenient.Raw)
+			t.Errorf("%v by the route: %s", tt.selections, lenient)
 		}
 	}
 
@@ -61,6 +61,6 @@ func TestStrictEstimate(t *testing.T) {
 	got := s.GraphQLOutcome(s.Query(`query($f: [String!]) { estimateQuote(selections: {features: $f}, strict: true) { min } }`,
 		object{"f": many}))
 	if len(got.Fields) != 20 {
-		t.Errorf("50 invented features: %d errors: %s", len(got.Fields), got.Raw)
+		t.Errorf("50 invented features: %d errors: %s", len(got.Fields), got)
 	}
 }

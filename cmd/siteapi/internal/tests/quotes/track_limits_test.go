@@ -73,8 +73,8 @@ func TestSizeOfASession(t *testing.T) {
 			"estimate": object{"min": 123456789.123, "max": 123456789.123, "currency": "EUR"},
 		},
 	} {
-		if got := s.Through("REST", "trackQuote", object{"input": input}); got.Status != 200 {
-			t.Fatal(got.Raw)
+		if got := s.TrackThrough("REST", input); got.Status != 200 {
+			t.Fatal(got)
 		}
 	}
 
@@ -100,12 +100,12 @@ func TestNewSessionsOfANetwork(t *testing.T) {
 	track := func(id string) {
 		t.Helper()
 		for {
-			got := s.Through("REST", "trackQuote", object{"input": object{"sessionId": id}})
+			got := s.TrackThrough("REST", object{"sessionId": id})
 			if got.Status == 200 && got.Data["sessionId"] == id {
 				return
 			}
 			if got.Status != 429 {
-				t.Fatal(got.Raw)
+				t.Fatal(got)
 			}
 			time.Sleep(200 * time.Millisecond)
 		}
@@ -132,11 +132,11 @@ func TestRepetitionsAreFree(t *testing.T) {
 	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
 	submit := func(session string, i int) lead.Lead {
 		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:0:%x::1", i<<8)
-		got := s.Through("REST", "submitQuote", object{"input": apptest.NewLead(session)}, from)
-		id, _ := got.Data["submissionId"].(string)
+		got := s.SubmitThrough("REST", apptest.NewLead(session), from)
+		id := got.ID()
 		l, err := s.App.Data.Store.Lead(t.Context(), id)
 		if err != nil {
-			t.Fatal(got.Raw)
+			t.Fatal(got)
 		}
 		return l
 	}
@@ -167,9 +167,9 @@ func TestBurst(t *testing.T) {
 	for i := range 70 {
 		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:0:%x::1", i<<8)
 		got := s.Through("REST", "submitQuote", object{"input": apptest.NewLead(fmt.Sprintf("burst-%d", i))}, from)
-		id, _ := got.Data["submissionId"].(string)
+		id := got.ID()
 		if l, err := s.App.Data.Store.Lead(t.Context(), id); err != nil {
-			t.Fatal(got.Raw)
+			t.Fatal(got)
 		} else if l.InReview {
 			inReview++
 		} else {
@@ -182,7 +182,7 @@ func TestBurst(t *testing.T) {
 
 	for i := range 60 {
 		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:1:%x::1", i)
-		if got := s.Through("REST", "submitQuote", object{"input": object{}}, from); got.Status == 429 {
+		if got := s.SubmitThrough("REST", object{}, from); got.Status == 429 {
 			limited++
 		}
 	}

@@ -54,10 +54,10 @@ func TestTypedTexts(t *testing.T) {
 				contact[tt.field] = tt.sent
 			}
 
-			got := s.Through(endpoint, "submitQuote", object{"input": input})
-			id, _ := got.Data["submissionId"].(string)
+			got := s.SubmitThrough(endpoint, input)
+			id := got.ID()
 			if id == "" {
-				t.Fatalf("%s: %s", tt.why, got.Raw)
+				t.Fatalf("%s: %s", tt.why, got)
 			}
 			if stored := typed(s.ShowLead(id), tt.field); stored != tt.want {
 				t.Errorf("%s: %+q is stored as %+q, want %+q", tt.why, tt.sent, stored, tt.want)
