@@ -209,6 +209,8 @@ type Delivery struct {
 	// Why it has not arrived: the last failure, why its target is paused, why it was not sent, or why an operator dismissed it.
 	// Only the operator's words may contain personal data.
 	Reason *string `json:"reason"`
+	// Why the mail was not sent, or waits, if no failure is the reason.
+	NoMailReason *NoMailReason `json:"noMailReason"`
 	// Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer.
 	Email *string `json:"email"`
 	// The lead; null if it was erased.
@@ -471,9 +473,8 @@ type Lead struct {
 	DeletionRequestedAt *time.Time `json:"deletionRequestedAt"`
 	// Deliveries of the lead, oldest first. Null for a viewer.
 	Deliveries []*Delivery `json:"deliveries"`
-	// Why the visitor has not received a mail: a limit, or the failure of the last attempt. It is null if the mail was sent or
-	// is under way, and for a viewer.
-	NoMailReason *string `json:"noMailReason"`
+	// Why the visitor has not received a mail; null if it was sent or is under way, and for a viewer.
+	NoMailReason *NoMailReason `json:"noMailReason"`
 	// Outcome of the lead; null if it is unknown.
 	Outcome *LeadOutcome `json:"outcome"`
 	// Address of the operator to whom the lead is assigned, in lower case; null if unassigned.
@@ -1842,6 +1843,94 @@ func (e *Locale) UnmarshalJSON(b []byte) error {
 }
 
 func (e Locale) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Why a mail has not been sent.
+type NoMailReason string
+
+const (
+	// The lead is in review.
+	NoMailReasonInReview NoMailReason = "IN_REVIEW"
+	// The lead was rejected.
+	NoMailReasonLeadRejected NoMailReason = "LEAD_REJECTED"
+	// SMTP_URL was not set.
+	NoMailReasonNoMailServer NoMailReason = "NO_MAIL_SERVER"
+	// VISITOR_MAIL was off.
+	NoMailReasonVisitorMailOff NoMailReason = "VISITOR_MAIL_OFF"
+	// The address is in a domain for tests and examples (RFC 2606).
+	NoMailReasonTestAddress NoMailReason = "TEST_ADDRESS"
+	// There is no such mailbox.
+	NoMailReasonNoMailbox NoMailReason = "NO_MAILBOX"
+	// 3 mails were already sent to this address in 24 hours.
+	NoMailReasonAddressLimit NoMailReason = "ADDRESS_LIMIT"
+	// 20 mails were sent to this network within an hour.
+	NoMailReasonNetworkLimit NoMailReason = "NETWORK_LIMIT"
+	// 50 mails to this network are already waiting.
+	NoMailReasonWaitingLimit NoMailReason = "WAITING_LIMIT"
+	// The hourly limit VISITOR_MAILS_PER_HOUR was reached.
+	NoMailReasonServiceLimit NoMailReason = "SERVICE_LIMIT"
+	// It was handed over but not confirmed, so it may have arrived.
+	NoMailReasonUnconfirmed NoMailReason = "UNCONFIRMED"
+	// An attempt failed; the delivery's `reason` has the message.
+	NoMailReasonFailed NoMailReason = "FAILED"
+)
+
+var AllNoMailReason = []NoMailReason{
+	NoMailReasonInReview,
+	NoMailReasonLeadRejected,
+	NoMailReasonNoMailServer,
+	NoMailReasonVisitorMailOff,
+	NoMailReasonTestAddress,
+	NoMailReasonNoMailbox,
+	NoMailReasonAddressLimit,
+	NoMailReasonNetworkLimit,
+	NoMailReasonWaitingLimit,
+	NoMailReasonServiceLimit,
+	NoMailReasonUnconfirmed,
+	NoMailReasonFailed,
+}
+
+func (e NoMailReason) IsValid() bool {
+	switch e {
+	case NoMailReasonInReview, NoMailReasonLeadRejected, NoMailReasonNoMailServer, NoMailReasonVisitorMailOff, NoMailReasonTestAddress, NoMailReasonNoMailbox, NoMailReasonAddressLimit, NoMailReasonNetworkLimit, NoMailReasonWaitingLimit, NoMailReasonServiceLimit, NoMailReasonUnconfirmed, NoMailReasonFailed:
+		return true
+	}
+	return false
+}
+
+func (e NoMailReason) String() string {
+	return string(e)
+}
+
+func (e *NoMailReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = NoMailReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid NoMailReason", str)
+	}
+	return nil
+}
+
+func (e NoMailReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *NoMailReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e NoMailReason) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -15,16 +15,16 @@ const (
 	MailWindow      = time.Hour
 )
 
-// MailLimit names a limit that a mail exceeds.
+// MailLimit names a limit that a mail exceeds, as the API does.
 type MailLimit string
 
 // The limits. A mail over NetworkLimit or ServiceLimit waits, unless too many mails of
 // its network already do: that is WaitingLimit.
 const (
-	AddressLimit MailLimit = "address"
-	NetworkLimit MailLimit = "network"
-	WaitingLimit MailLimit = "waiting"
-	ServiceLimit MailLimit = "service"
+	AddressLimit MailLimit = "ADDRESS_LIMIT"
+	NetworkLimit MailLimit = "NETWORK_LIMIT"
+	WaitingLimit MailLimit = "WAITING_LIMIT"
+	ServiceLimit MailLimit = "SERVICE_LIMIT"
 )
 
 // MailClaim is a request to send a mail to a visitor.

@@ -21,39 +21,51 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
+	"siteapi/schema/exec"
 	"siteapi/schema/request"
 )
 
-// Reasons why a visitor's mail is not sent, or waits.
-const (
-	NoMailServer = "SMTP_URL was not set"
-	VisitorsOff  = "VISITOR_MAIL was off"
+// Reason returns why a delivery has not arrived, in words. If it is a mail that was not
+// sent or waits, it also returns the value of the schema, by whose name it is stored and
+// whose description are the words.
+func Reason(d lead.Delivery) (value schema.NoMailReason, words string) {
+	why := d.Why()
+	name := why
+	if why == lead.ErrUnconfirmed.Error() {
+		name = string(schema.NoMailReasonUnconfirmed)
+	}
 
-	noMailbox    = "there is no such mailbox"
-	testAddress  = "the address is in a domain for tests and examples (RFC 2606)"
-	addressLimit = "the address got 3 mails within a day"
-	networkLimit = "20 mails within an hour went to visitors of one network"
-	waitingLimit = "50 mails to visitors of one network wait already"
-	serviceLimit = "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows"
-)
+	known := exec.AST().Types["NoMailReason"].EnumValues.ForName(name)
+	if known == nil || d.State == lead.Dismissed { // those are an operator's words
+		return "", why
+	}
+	return schema.NoMailReason(known.Name), known.Description
+}
 
 // NoMailReason returns the reason why the visitor of a lead has not received a mail. It
 // is empty if the mail was sent, or if no reason is recorded.
-func NoMailReason(l lead.Lead, deliveries []lead.Delivery) string {
+func NoMailReason(l lead.Lead, deliveries []lead.Delivery) schema.NoMailReason {
 	for _, d := range deliveries {
-		if why := d.Why(); d.Target == lead.VisitorMail && why != lead.ErrUnconfirmed.Error() {
-			return why
+		value, words := Reason(d)
+		if value == "" && words != "" {
+			value = schema.NoMailReasonFailed
+		}
+		if d.Target == lead.VisitorMail && value != schema.NoMailReasonUnconfirmed {
+			return value
 		}
 	}
 
 	switch {
 	case l.InReview:
-		return "the lead is in review"
+		return schema.NoMailReasonInReview
 	case l.Rejected:
-		return "the lead was rejected"
+		return schema.NoMailReasonLeadRejected
 	}
 	return ""
 }
+
+// unsent returns the decision not to send a mail.
+func unsent(reason schema.NoMailReason) error { return &queue.UnsentError{Reason: string(reason)} }
 
 // SendVisitorMail sends the confirmation to a visitor. Its result does not affect the
 // state of the lead.
@@ -63,11 +75,11 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	case t.Arrived(partOf(to)):
 		return nil
 	case s.Sender == nil:
-		return &queue.UnsentError{Reason: NoMailServer}
+		return unsent(schema.NoMailReasonNoMailServer)
 	case !s.Visitors:
-		return &queue.UnsentError{Reason: VisitorsOff}
+		return unsent(schema.NoMailReasonVisitorMailOff)
 	case s.RefuseTests && mail.IsTest(to):
-		return &queue.UnsentError{Reason: testAddress}
+		return unsent(schema.NoMailReasonTestAddress)
 	}
 
 	over, until, err := s.Store.ClaimMail(ctx, store.MailClaim{
@@ -80,14 +92,8 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	switch {
 	case err != nil:
 		return err
-	case over == store.AddressLimit:
-		return &queue.UnsentError{Reason: addressLimit}
-	case over == store.WaitingLimit:
-		return &queue.UnsentError{Reason: waitingLimit}
-	case over == store.NetworkLimit:
-		return &queue.UnsentError{Until: until, Reason: networkLimit}
-	case over == store.ServiceLimit:
-		return &queue.UnsentError{Until: until, Reason: serviceLimit}
+	case over != "":
+		return &queue.UnsentError{Reason: string(over), Until: until}
 	}
 
 	m, err := s.VisitorMail(ctx, t.Lead, schema.LocaleOrDefault(t.Locale))
@@ -97,7 +103,7 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	s.address(m, t, lead.VisitorMail, to)
 	err = s.sendPart(ctx, t, m)
 	if errors.Is(err, mail.ErrNoMailbox) {
-		return &queue.UnsentError{Reason: noMailbox}
+		return unsent(schema.NoMailReasonNoMailbox)
 	}
 	return err
 }
@@ -111,7 +117,7 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 			System: "mail",
 			Op:     "notifying sales",
 			Kind:   upstream.Rejected,
-			Detail: NoMailServer,
+			Detail: "SMTP_URL was not set",
 		}
 	}
 	m, err := s.SalesMail(ctx, t.Lead, s.SalesLocale)

@@ -10,6 +10,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
+	"siteapi/resolvers/leadmail"
 	"siteapi/schema"
 )
 
@@ -239,6 +240,7 @@ func (r *Resolver) RetryDeliveries(
 
 // newDelivery converts a delivery to the schema's type. The lead is nil if it was erased.
 func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
+	noMail, reason := leadmail.Reason(d)
 	shown := &schema.Delivery{
 		ID:           strconv.FormatInt(d.ID, 10),
 		Target:       d.Target,
@@ -247,7 +249,8 @@ func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
 		Attempts:     pointers(d.Errors),
 		AttemptCount: d.Attempts,
 		MaxAttempts:  d.MaxAttempts,
-		Reason:       schema.Optional(d.Why()),
+		Reason:       schema.Optional(reason),
+		NoMailReason: schema.Optional(noMail),
 		Email:        schema.Optional(d.Recipient),
 		Lead:         of,
 	}

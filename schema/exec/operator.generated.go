@@ -441,6 +441,29 @@ func (ec *executionContext) fieldContext_Delivery_reason(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Delivery", field, false, false, "String")
 }
 
+func (ec *executionContext) _Delivery_noMailReason(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Delivery_noMailReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NoMailReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.NoMailReason) graphql.Marshaler {
+			return ec.marshalONoMailReason2ᚖsiteapiᚋschemaᚐNoMailReason(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Delivery_noMailReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "NoMailReason")
+}
+
 func (ec *executionContext) _Delivery_email(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2262,7 +2285,7 @@ func (ec *executionContext) _Lead_noMailReason(ctx context.Context, field graphq
 
 			directive1 := func(ctx context.Context) (any, error) {
 				if ec.Directives.Personal == nil {
-					var zeroVal *string
+					var zeroVal *schema.NoMailReason
 					return zeroVal, errors.New("directive personal is not implemented")
 				}
 				return ec.Directives.Personal(ctx, obj, directive0)
@@ -2271,15 +2294,15 @@ func (ec *executionContext) _Lead_noMailReason(ctx context.Context, field graphq
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.NoMailReason) graphql.Marshaler {
+			return ec.marshalONoMailReason2ᚖsiteapiᚋschemaᚐNoMailReason(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
 func (ec *executionContext) fieldContext_Lead_noMailReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "NoMailReason")
 }
 
 func (ec *executionContext) _Lead_audit(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
@@ -3721,6 +3744,11 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "reason":
 			out.Values[i] = ec._Delivery_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "noMailReason":
+			out.Values[i] = ec._Delivery_noMailReason(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -5666,6 +5694,22 @@ func (ec *executionContext) marshalOLeadState2ᚖsiteapiᚋintegrationsᚋlead�
 	_ = ctx
 	res := graphql.MarshalString(string(*v))
 	return res
+}
+
+func (ec *executionContext) unmarshalONoMailReason2ᚖsiteapiᚋschemaᚐNoMailReason(ctx context.Context, v any) (*schema.NoMailReason, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(schema.NoMailReason)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalONoMailReason2ᚖsiteapiᚋschemaᚐNoMailReason(ctx context.Context, sel ast.SelectionSet, v *schema.NoMailReason) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) unmarshalOPriceStatus2ᚖsiteapiᚋintegrationsᚋleadᚐPriceStatus(ctx context.Context, v any) (*lead.PriceStatus, error) {

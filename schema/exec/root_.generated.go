@@ -134,6 +134,7 @@ type ComplexityRoot struct {
 		Lead          func(childComplexity int) int
 		MaxAttempts   func(childComplexity int) int
 		NextAttemptAt func(childComplexity int) int
+		NoMailReason  func(childComplexity int) int
 		Reason        func(childComplexity int) int
 		State         func(childComplexity int) int
 		Target        func(childComplexity int) int
@@ -957,6 +958,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Delivery.NextAttemptAt(childComplexity), true
+	case "Delivery.noMailReason":
+		if e.ComplexityRoot.Delivery.NoMailReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.NoMailReason(childComplexity), true
 	case "Delivery.reason":
 		if e.ComplexityRoot.Delivery.Reason == nil {
 			break
@@ -4020,11 +4027,8 @@ type Lead {
   deletionRequestedAt: DateTime
   "Deliveries of the lead, oldest first. Null for a viewer."
   deliveries: [Delivery!] @personal
-  """
-  Why the visitor has not received a mail: a limit, or the failure of the last attempt. It is null if the mail was sent or
-  is under way, and for a viewer.
-  """
-  noMailReason: String @personal
+  "Why the visitor has not received a mail; null if it was sent or is under way, and for a viewer."
+  noMailReason: NoMailReason @personal
 }
 
 "Contact data of a visitor who requested a quote."
@@ -4172,10 +4176,40 @@ type Delivery {
   Only the operator's words may contain personal data.
   """
   reason: String
+  "Why the mail was not sent, or waits, if no failure is the reason."
+  noMailReason: NoMailReason
   "Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer."
   email: String @auth(token: ADMIN, role: SALES)
   "The lead; null if it was erased."
   lead: Lead
+}
+
+"Why a mail has not been sent."
+enum NoMailReason {
+  "The lead is in review."
+  IN_REVIEW
+  "The lead was rejected."
+  LEAD_REJECTED
+  "SMTP_URL was not set."
+  NO_MAIL_SERVER
+  "VISITOR_MAIL was off."
+  VISITOR_MAIL_OFF
+  "The address is in a domain for tests and examples (RFC 2606)."
+  TEST_ADDRESS
+  "There is no such mailbox."
+  NO_MAILBOX
+  "3 mails were already sent to this address in 24 hours."
+  ADDRESS_LIMIT
+  "20 mails were sent to this network within an hour."
+  NETWORK_LIMIT
+  "50 mails to this network are already waiting."
+  WAITING_LIMIT
+  "The hourly limit VISITOR_MAILS_PER_HOUR was reached."
+  SERVICE_LIMIT
+  "It was handed over but not confirmed, so it may have arrived."
+  UNCONFIRMED
+  "An attempt failed; the delivery's ` + "`" + `reason` + "`" + ` has the message."
+  FAILED
 }
 
 "A failed attempt."
@@ -5508,6 +5542,8 @@ func (ec *executionContext) childFields_Delivery(ctx context.Context, field grap
 		return ec.fieldContext_Delivery_maxAttempts(ctx, field)
 	case "reason":
 		return ec.fieldContext_Delivery_reason(ctx, field)
+	case "noMailReason":
+		return ec.fieldContext_Delivery_noMailReason(ctx, field)
 	case "email":
 		return ec.fieldContext_Delivery_email(ctx, field)
 	case "lead":

@@ -285,6 +285,8 @@ export type Delivery = {
    * Only the operator's words may contain personal data.
    */
   readonly reason?: Maybe<Scalars['String']['output']>;
+  /** Why the mail was not sent, or waits, if no failure is the reason. */
+  readonly noMailReason?: Maybe<NoMailReason>;
   /** Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer. */
   readonly email?: Maybe<Scalars['String']['output']>;
   /** The lead; null if it was erased. */
@@ -687,11 +689,8 @@ export type Lead = {
   readonly deletionRequestedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Deliveries of the lead, oldest first. Null for a viewer. */
   readonly deliveries?: Maybe<ReadonlyArray<Delivery>>;
-  /**
-   * Why the visitor has not received a mail: a limit, or the failure of the last attempt. It is null if the mail was sent or
-   * is under way, and for a viewer.
-   */
-  readonly noMailReason?: Maybe<Scalars['String']['output']>;
+  /** Why the visitor has not received a mail; null if it was sent or is under way, and for a viewer. */
+  readonly noMailReason?: Maybe<NoMailReason>;
   /** Audit entries of the lead, newest first, at most 50. Null for a viewer. */
   readonly audit?: Maybe<ReadonlyArray<AuditEntry>>;
   /** Outcome of the lead; null if it is unknown. */
@@ -1339,6 +1338,33 @@ export type MutationAssignLeadsArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
   owner?: InputMaybe<Scalars['String']['input']>;
 };
+
+/** Why a mail has not been sent. */
+export type NoMailReason =
+  /** The lead is in review. */
+  | 'IN_REVIEW'
+  /** The lead was rejected. */
+  | 'LEAD_REJECTED'
+  /** SMTP_URL was not set. */
+  | 'NO_MAIL_SERVER'
+  /** VISITOR_MAIL was off. */
+  | 'VISITOR_MAIL_OFF'
+  /** The address is in a domain for tests and examples (RFC 2606). */
+  | 'TEST_ADDRESS'
+  /** There is no such mailbox. */
+  | 'NO_MAILBOX'
+  /** 3 mails were already sent to this address in 24 hours. */
+  | 'ADDRESS_LIMIT'
+  /** 20 mails were sent to this network within an hour. */
+  | 'NETWORK_LIMIT'
+  /** 50 mails to this network are already waiting. */
+  | 'WAITING_LIMIT'
+  /** The hourly limit VISITOR_MAILS_PER_HOUR was reached. */
+  | 'SERVICE_LIMIT'
+  /** It was handed over but not confirmed, so it may have arrived. */
+  | 'UNCONFIRMED'
+  /** An attempt failed; the delivery's `reason` has the message. */
+  | 'FAILED';
 
 /** Information about the next page. */
 export type PageInfo = {

@@ -9,7 +9,7 @@ import (
 	"siteapi/integrations/leadwebhook"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
-	"siteapi/resolvers/leadmail"
+	"siteapi/schema"
 )
 
 // LeadWebhook returns the function that announces new leads. Without LEAD_WEBHOOK_URL
@@ -63,10 +63,10 @@ func (o Opener) targets() []queue.TargetConfig {
 		{
 			Name:       lead.VisitorMail,
 			MaxWorkers: 16, // a server that scans each mail for a while must not delay the others
-			Off: cmp.Or(unless(s.Mails(), leadmail.NoMailServer),
-				unless(s.VisitorMail, leadmail.VisitorsOff)),
+			Off: cmp.Or(unless(s.Mails(), string(schema.NoMailReasonNoMailServer)),
+				unless(s.VisitorMail, string(schema.NoMailReasonVisitorMailOff))),
 		},
-		{Name: lead.SalesMail, MaxWorkers: 16, Off: unless(s.Mails(), leadmail.NoMailServer)},
+		{Name: lead.SalesMail, MaxWorkers: 16, Off: unless(s.Mails(), "SMTP_URL was not set")},
 	}
 }
 

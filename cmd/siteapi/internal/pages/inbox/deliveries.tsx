@@ -103,8 +103,8 @@ type Listed = DeliveriesQuery["deliveries"]["edges"][number]["node"];
  * The target and its problem, in words, if a delivery waits because its target is unavailable. Several with one cause are
  * shown as one line. A target that has a problem with some leads may accept others.
  */
-const cause = ({ state, target, reason }: Delivery) =>
-  state === "RETRYING" && /\bunavailable\b/.test(reason ?? "") ? `${words.targets[target]}: ${reasonWords(reason)}` : "";
+const cause = (d: Delivery) =>
+  d.state === "RETRYING" && /\bunavailable\b/.test(d.reason ?? "") ? `${words.targets[d.target]}: ${reasonWords(d)}` : "";
 
 /** The time of the first failure of some deliveries. */
 function since(waiting: readonly Delivery[], now: number): string {

@@ -20,7 +20,7 @@ import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
 import { isSettled, isUnderWay, leadMark, mailSubject, priceMark } from "./states";
-import { translate, words } from "./words";
+import { words } from "./words";
 import { Work } from "./work";
 
 interface Props {
@@ -205,7 +205,7 @@ function ContactCard({ lead, change }: CardProps) {
       {contact && inCRM && <p class="muted">{words.lead.inCRM}</p>}
       {lead.noMailReason && (
         <Fact name={words.lead.noMail}>
-          <span>{words.lead.noMailBecause(noMailWords(lead.noMailReason, mailTo))}</span>
+          <span>{words.lead.noMailBecause(words.noMailReasons[lead.noMailReason])}</span>
           {mail?.state === "NOT_SENT" && mailTo && (
             <Correct
               key={mailTo}
@@ -285,7 +285,7 @@ interface DeliveriesProps extends CardProps {
 }
 
 function Deliveries({ title, of, lead, now, change, reload }: DeliveriesProps) {
-  const explained = lead.noMailReason ? visitorMail(lead) : undefined;
+  const explained = lead.noMailReason && lead.noMailReason !== "FAILED" ? visitorMail(lead) : undefined;
   return (
     <Card title={title}>
       {of.map((delivery) => (
@@ -305,12 +305,6 @@ function Deliveries({ title, of, lead, now, change, reload }: DeliveriesProps) {
     </Card>
   );
 }
-
-/** The reason why no mail was sent, in words; for an unknown mailbox with its domain. */
-const noMailWords = (reason: string, address: string | undefined) =>
-  reason === "there is no such mailbox" && address
-    ? words.lead.noMailbox(address.slice(address.lastIndexOf("@") + 1))
-    : translate(reason);
 
 /** A form that corrects the address of the mail to the visitor and sends the mail again. */
 function Correct({ address, send }: { address: string; send: (email: string) => Promise<void> }) {

@@ -1,7 +1,7 @@
 // The states of leads and deliveries: their colors, and sentences about deliveries.
-import type { DeliveryState, DeliveryTarget, HealthState, LeadState, Locale, PriceStatus } from "../generated/inbox";
+import type { DeliveryState, DeliveryTarget, HealthState, LeadState, Locale, NoMailReason, PriceStatus } from "../generated/inbox";
 import { relative } from "./format";
-import { translate, words } from "./words";
+import { words } from "./words";
 
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 
@@ -71,6 +71,7 @@ interface Delivery {
   state: DeliveryState;
   nextAttemptAt: string | null;
   reason: string | null;
+  noMailReason: NoMailReason | null;
 }
 
 /** Describes the state of a delivery in a sentence. */
@@ -82,22 +83,23 @@ export function deliverySentence(d: Delivery, now: number): string {
     case "DELIVERED":
       return arrived[d.target];
     case "NOT_SENT":
-      return t.notSent(d.reason ? translate(d.reason) : words.reasons.unknown);
+      return t.notSent(d.noMailReason ? words.noMailReasons[d.noMailReason] : (d.reason ?? words.reasons.unknown));
     case "UNCONFIRMED":
       return t.unconfirmed;
     case "RUNNING":
       return running[d.target];
     case "FAILED":
-      return t.failed(reasonWords(d.reason));
+      return t.failed(reasonWords(d));
     case "DISMISSED":
       return t.dismissed(d.reason ?? words.reasons.unknown);
   }
   if (!d.reason) return next ? `${waitingFor[d.target]}; ${t.firstTry(next)}` : t.turn;
-  return `${waitingFor[d.target]}: ${reasonWords(d.reason)}; ${t.nextTry(next || t.inAMoment)}`;
+  return `${waitingFor[d.target]}: ${reasonWords(d)}; ${t.nextTry(next || t.inAMoment)}`;
 }
 
 /** Describes a reason without status codes. An unknown reason is shown unchanged. */
-export function reasonWords(reason: string | null): string {
+export function reasonWords({ reason, noMailReason }: Pick<Delivery, "reason" | "noMailReason">): string {
+  if (noMailReason) return words.noMailReasons[noMailReason];
   const [, kind, status] = /\b(limited|unavailable|refused|rejected)\b(?: \(HTTP (\d+)\))?/.exec(reason ?? "") ?? [];
   switch (kind) {
     case "limited":
@@ -107,5 +109,5 @@ export function reasonWords(reason: string | null): string {
     case "unavailable":
       return status ? words.reasons.trouble : words.reasons.unreachable;
   }
-  return reason ? translate(reason) : words.reasons.unknown;
+  return reason ?? words.reasons.unknown;
 }

@@ -28,7 +28,7 @@ func TestCorrectedAddress(t *testing.T) {
 	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
 	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
 	apptest.Eventually(t, "the other deliveries arrive", func() bool { return s.ShowLead(id).State == lead.StateDelivered })
-	if got := leadAsOperator(s, id, "noMailReason")["noMailReason"]; got != "there is no such mailbox" {
+	if got := leadAsOperator(s, id, "noMailReason")["noMailReason"]; got != "NO_MAILBOX" {
 		t.Errorf("the reason is %v", got)
 	}
 

@@ -301,7 +301,7 @@ func TestSalesMailToSeveral(t *testing.T) {
 		if one != c.one || two != c.two {
 			t.Errorf("%s: %d and %d mails, want %d and %d", c.name, one, two, c.one, c.two)
 		}
-		if d := s.Deliveries(id)[lead.VisitorMail]; d.State != lead.NotSent || d.Reason != "VISITOR_MAIL was off" {
+		if d := s.Deliveries(id)[lead.VisitorMail]; d.State != lead.NotSent || d.Reason != "VISITOR_MAIL_OFF" {
 			t.Errorf("%s: the disabled mail to the visitor: %+v", c.name, d)
 		}
 	}
@@ -329,7 +329,7 @@ func TestWhichLeadsAreMailed(t *testing.T) {
 	if out, err := s.Command("deliveries", "verify", "--fix"); err != nil && !strings.Contains(out, "missing") {
 		t.Errorf("%v: %s", err, out)
 	}
-	for id, want := range map[string]string{before: "VISITOR_MAIL was off", suspect: "in review"} {
+	for id, want := range map[string]string{before: "VISITOR_MAIL_OFF", suspect: "IN_REVIEW"} {
 		if got := fmt.Sprint(leadAsOperator(s, id, "noMailReason")); !strings.Contains(got, want) {
 			t.Errorf("the reason is %s, want %q", got, want)
 		}

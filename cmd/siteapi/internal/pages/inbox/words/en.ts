@@ -11,6 +11,7 @@ import type {
   LeadSort,
   LeadState,
   LeadStatus,
+  NoMailReason,
   PriceStatus,
   Role,
 } from "../../generated/inbox";
@@ -274,7 +275,6 @@ export const en = {
     inCRM: "As typed. The CRM has it in the quote properties: an existing contact keeps its own name, phone and company.",
     noMail: "No mail",
     noMailBecause: (reason: string) => `The visitor received none: ${reason}.`,
-    noMailbox: (domain: string) => `no such mailbox at ${domain}`,
     correct: "Correct the address and send again",
     typed: "As typed",
     request: "Request",
@@ -534,24 +534,23 @@ export const en = {
     ended: "The login was ended.",
   },
 
+  noMailReasons: {
+    IN_REVIEW: "the lead is in review",
+    LEAD_REJECTED: "the lead was rejected",
+    NO_MAIL_SERVER: "SMTP_URL was not set",
+    VISITOR_MAIL_OFF: "VISITOR_MAIL was off",
+    TEST_ADDRESS: "the address is in a domain for tests and examples (RFC 2606)",
+    NO_MAILBOX: "there is no such mailbox",
+    ADDRESS_LIMIT: "3 mails were already sent to this address in 24 hours",
+    NETWORK_LIMIT: "20 mails were sent to this network within an hour",
+    WAITING_LIMIT: "50 mails to this network are already waiting",
+    SERVICE_LIMIT: "the hourly limit VISITOR_MAILS_PER_HOUR was reached",
+    UNCONFIRMED: "it was sent but not confirmed, so it may have arrived",
+    FAILED: "an attempt failed",
+  } as Record<NoMailReason, string>,
+
   /** English sentences of the service, for translation. */
   sentences: {
-    "the lead is in review": "the lead is in review",
-    "the lead was rejected": "the lead was rejected",
-    "SMTP_URL was not set": "SMTP_URL was not set",
-    "VISITOR_MAIL was off": "VISITOR_MAIL was off",
-    "there is no such mailbox": "there is no such mailbox",
-    "the address is in a domain for tests and examples (RFC 2606)":
-      "the address is in a domain for tests and examples (RFC 2606)",
-    "it was handed over but not confirmed, so it may have arrived":
-      "it was sent but not confirmed, so it may have arrived",
-    "the address got 3 mails within a day": "the address got 3 mails within a day",
-    "20 mails within an hour went to visitors of one network":
-      "20 mails within an hour went to visitors of one network",
-    "50 mails to visitors of one network wait already":
-      "50 mails to visitors of one network wait already",
-    "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
-      "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows",
     "backups until they are removed: after a restore, erase again":
       "backups until they are removed: after a restore, erase again",
     "copies made by users: exports, downloaded PDFs, e-mails":

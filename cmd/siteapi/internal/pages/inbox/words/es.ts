@@ -251,7 +251,6 @@ export const es: Words = {
     inCRM: "Tal como se escribió. En el CRM está en las propiedades del presupuesto: un contacto que ya existía conserva su nombre, teléfono y empresa.",
     noMail: "Sin correo",
     noMailBecause: (reason) => `El visitante no recibió ninguno: ${reason}.`,
-    noMailbox: (domain) => `no existe ese buzón en ${domain}`,
     correct: "Corregir la dirección y enviar de nuevo",
     typed: "Como se escribió",
     request: "Solicitud",
@@ -511,23 +510,22 @@ export const es: Words = {
     ended: "La sesión ha terminado.",
   },
 
+  noMailReasons: {
+    IN_REVIEW: "el lead está en revisión",
+    LEAD_REJECTED: "el lead se rechazó",
+    NO_MAIL_SERVER: "SMTP_URL no estaba configurado",
+    VISITOR_MAIL_OFF: "VISITOR_MAIL estaba desactivado",
+    TEST_ADDRESS: "la dirección es de un dominio para pruebas y ejemplos (RFC 2606)",
+    NO_MAILBOX: "no existe ese buzón",
+    ADDRESS_LIMIT: "ya se enviaron 3 correos a esta dirección en 24 horas",
+    NETWORK_LIMIT: "en una hora se enviaron 20 correos a esta red",
+    WAITING_LIMIT: "ya esperan 50 correos a esta red",
+    SERVICE_LIMIT: "se alcanzó el límite por hora de VISITOR_MAILS_PER_HOUR",
+    UNCONFIRMED: "se envió, pero no se confirmó, así que puede haber llegado",
+    FAILED: "un intento falló",
+  },
+
   sentences: {
-    "the lead is in review": "el lead está en revisión",
-    "the lead was rejected": "el lead se rechazó",
-    "SMTP_URL was not set": "SMTP_URL no estaba configurado",
-    "VISITOR_MAIL was off": "VISITOR_MAIL estaba desactivado",
-    "there is no such mailbox": "no existe ese buzón",
-    "the address is in a domain for tests and examples (RFC 2606)":
-      "la dirección es de un dominio para pruebas y ejemplos (RFC 2606)",
-    "it was handed over but not confirmed, so it may have arrived":
-      "se envió, pero no se confirmó, así que puede haber llegado",
-    "the address got 3 mails within a day": "la dirección recibió 3 correos en un día",
-    "20 mails within an hour went to visitors of one network":
-      "en una hora se enviaron 20 correos a visitantes de una misma red",
-    "50 mails to visitors of one network wait already":
-      "ya esperan 50 correos a visitantes de una misma red",
-    "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
-      "en una hora se enviaron a visitantes tantos correos como permite VISITOR_MAILS_PER_HOUR",
     "backups until they are removed: after a restore, erase again":
       "copias de seguridad: lo conservan hasta que se eliminen; tras restaurar una copia, borrar otra vez",
     "copies made by users: exports, downloaded PDFs, e-mails":

@@ -251,7 +251,6 @@ export const ro: Words = {
     inCRM: "Așa cum s-a scris. În CRM se află în proprietățile de ofertă: un contact care exista deja își păstrează numele, telefonul și compania.",
     noMail: "Fără e-mail",
     noMailBecause: (reason) => `Vizitatorul nu a primit niciunul: ${reason}.`,
-    noMailbox: (domain) => `nu există această căsuță la ${domain}`,
     correct: "Corectează adresa și trimite din nou",
     typed: "Așa cum a fost scris",
     request: "Cerere",
@@ -511,23 +510,22 @@ export const ro: Words = {
     ended: "Sesiunea s-a încheiat.",
   },
 
+  noMailReasons: {
+    IN_REVIEW: "lead-ul este în verificare",
+    LEAD_REJECTED: "lead-ul a fost respins",
+    NO_MAIL_SERVER: "SMTP_URL nu era setat",
+    VISITOR_MAIL_OFF: "VISITOR_MAIL era oprit",
+    TEST_ADDRESS: "adresa este într-un domeniu pentru teste și exemple (RFC 2606)",
+    NO_MAILBOX: "nu există această căsuță",
+    ADDRESS_LIMIT: "s-au trimis deja 3 e-mailuri la această adresă în 24 de ore",
+    NETWORK_LIMIT: "într-o oră s-au trimis 20 de e-mailuri către această rețea",
+    WAITING_LIMIT: "50 de e-mailuri către această rețea așteaptă deja",
+    SERVICE_LIMIT: "s-a atins limita pe oră din VISITOR_MAILS_PER_HOUR",
+    UNCONFIRMED: "a fost trimisă, dar nu a fost confirmată, așa că este posibil să fi ajuns",
+    FAILED: "o încercare a eșuat",
+  },
+
   sentences: {
-    "the lead is in review": "lead-ul este în verificare",
-    "the lead was rejected": "lead-ul a fost respins",
-    "SMTP_URL was not set": "SMTP_URL nu era setat",
-    "VISITOR_MAIL was off": "VISITOR_MAIL era oprit",
-    "there is no such mailbox": "nu există această căsuță",
-    "the address is in a domain for tests and examples (RFC 2606)":
-      "adresa este într-un domeniu pentru teste și exemple (RFC 2606)",
-    "it was handed over but not confirmed, so it may have arrived":
-      "a fost trimisă, dar nu a fost confirmată, așa că este posibil să fi ajuns",
-    "the address got 3 mails within a day": "adresa a primit 3 e-mailuri într-o zi",
-    "20 mails within an hour went to visitors of one network":
-      "într-o oră s-au trimis 20 de e-mailuri vizitatorilor din aceeași rețea",
-    "50 mails to visitors of one network wait already":
-      "50 de e-mailuri către vizitatori din aceeași rețea așteaptă deja",
-    "as many mails went to visitors within an hour as VISITOR_MAILS_PER_HOUR allows":
-      "într-o oră s-au trimis vizitatorilor atâtea e-mailuri câte permite VISITOR_MAILS_PER_HOUR",
     "backups until they are removed: after a restore, erase again":
       "copiile de siguranță: păstrează datele până sunt eliminate; după o restaurare, șterge din nou",
     "copies made by users: exports, downloaded PDFs, e-mails":
