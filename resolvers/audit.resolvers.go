@@ -15,7 +15,11 @@ func (r *leadResolver) Audit(ctx context.Context, obj *schema.Lead) ([]*schema.A
 }
 
 func (r *queryResolver) Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error) {
-	return r.Operators.AuditPage(ctx, schema.ValueOr(lead, ""), schema.ValueOr(first, schema.DefaultPage), schema.ValueOr(trimmed(after), ""))
+	ids, err := r.Resolver.Leads.Audited(ctx, schema.ValueOr(lead, ""))
+	if err != nil {
+		return nil, err
+	}
+	return r.Operators.AuditPage(ctx, ids, schema.ValueOr(first, schema.DefaultPage), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error) {

@@ -51,13 +51,12 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, email *string
 	}
 	f.Email = crm.Address(schema.ValueOr(trimmed(email), ""))
 	f.Search, f.Locale = schema.ValueOr(trimmed(search), ""), string(schema.ValueOr(locale, ""))
-	f.Owner, f.Source, f.Currency = trimmed(owner), trimmed(source), schema.ValueOr(trimmed(currency), "")
-	f.Campaign, f.ProjectType = schema.ValueOr(trimmed(campaign), ""), schema.ValueOr(projectType, "")
-	f.Consent = schema.ValueOr(consent, "")
+	f.Owner, f.Currency = trimmed(owner), schema.ValueOr(trimmed(currency), "")
+	f.ProjectType, f.Consent = schema.ValueOr(projectType, ""), schema.ValueOr(consent, "")
 	f.AtLeast, f.AtMost = amountFrom, amountTo
 	f.Status = schema.ValueOr(status, "")
 	f.ByAmount, f.Newest = orderOf(sort)
-	return r.Resolver.Leads.Page(ctx, f, stateOf(state), schema.ValueOr(trimmed(after), ""))
+	return r.Resolver.Leads.Page(ctx, f, stateOf(state), trimmed(source), trimmed(campaign), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
@@ -70,18 +69,24 @@ func (r *queryResolver) Deliveries(ctx context.Context, lead *string, state []le
 		Target: schema.ValueOr(target, ""),
 		Limit:  schema.ValueOr(first, schema.DefaultPage),
 	}
-	return r.Resolver.Leads.DeliveryPage(ctx, f, schema.ValueOr(trimmed(lead), ""), schema.ValueOr(trimmed(after), ""))
+	return r.Resolver.Leads.DeliveryPage(ctx, f, schema.ValueOr(lead, ""), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {
-	return r.Resolver.Funnel.Funnel(ctx, store.FunnelFilter{
+	f := store.FunnelFilter{
 		Since:      schema.ValueOr(since, time.Time{}),
 		Until:      schema.ValueOr(until, time.Time{}),
 		Locale:     string(schema.ValueOr(locale, "")),
-		Source:     trimmed(source),
-		Campaign:   trimmed(campaign),
 		FirstTouch: touch == schema.FunnelTouchFirst,
-	})
+	}
+	err := schema.CheckPeriod(f.Since, f.Until)
+	if err == nil {
+		f.Sources, f.Campaigns, err = r.Operators.Origins(ctx, trimmed(source), trimmed(campaign))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.Resolver.Funnel.Funnel(ctx, f)
 }
 
 func (r *queryResolver) ContentHealth(ctx context.Context) ([]*schema.ContentHealth, error) {

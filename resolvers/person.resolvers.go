@@ -11,7 +11,7 @@ import (
 )
 
 func (r *mutationResolver) WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Withdrawal, error) {
-	return r.Leads.WithdrawConsent(ctx, schema.Clean(id), purpose)
+	return r.Leads.WithdrawConsent(ctx, id, purpose)
 }
 
 func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {

@@ -273,7 +273,7 @@ func (c *inputCheck) order(name string, low any, other string, high any) {
 	l, ok1 := number(low)
 	h, ok2 := number(high)
 	if ok1 && ok2 && l > h {
-		c.add(bounded(name, FieldCodeAboveField, "field", other, "must not be greater than "+other))
+		c.add(Above(name, other))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -38,8 +39,8 @@ type PrunedDetail struct {
 
 // AuditFilter narrows a listing of the audit, newest entries first.
 type AuditFilter struct {
-	Lead   string // only entries of this lead; empty: all entries
-	Before int64  // only entries with a lower number; 0: all
+	Leads  []string // only entries of these leads; empty: all entries
+	Before int64    // only entries with a lower number; 0: all
 	Limit  int
 }
 
@@ -124,11 +125,18 @@ func auditHash(previous, e AuditEntry) string {
 	return digest(string(text))
 }
 
+// AuditedLeads returns the ids in the audit that begin with a reference, ignoring case.
+func (s *Store) AuditedLeads(ctx context.Context, reference string) ([]string, error) {
+	reference = strings.ToLower(reference)
+	return all[string](ctx, s.db, "finding a lead in the audit",
+		`SELECT DISTINCT lead FROM audit WHERE lead BETWEEN $1 AND $2`, reference, reference+"~")
+}
+
 // AuditEntries returns a page of the audit.
 func (s *Store) AuditEntries(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
 	var c conditions
-	if f.Lead != "" {
-		c.add("lead = ?", f.Lead)
+	if len(f.Leads) > 0 {
+		addIn(&c, "lead", f.Leads)
 	}
 	if f.Before > 0 {
 		c.add("seq < ?", f.Before)

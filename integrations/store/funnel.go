@@ -11,10 +11,10 @@ import (
 // FunnelFilter selects the sessions and leads that a funnel counts. Zero fields are
 // ignored.
 type FunnelFilter struct {
-	Since, Until     time.Time // sessions last seen and leads submitted in [Since, Until)
-	Locale           string    // only leads in this language, and their sessions
-	Source, Campaign *string   // parts of the touch; empty: none
-	FirstTouch       bool      // uses the first touch of a visitor, not the last
+	Since, Until       time.Time // sessions last seen and leads submitted in [Since, Until)
+	Locale             string    // only leads in this language, and their sessions
+	Sources, Campaigns []string  // any of these parts of the touch; an empty one: none
+	FirstTouch         bool      // uses the first touch of a visitor, not the last
 }
 
 // FunnelStep is a step of the calculator.
@@ -132,11 +132,25 @@ func (c *conditions) matchFunnel(f FunnelFilter, at string) (touch string) {
 	if !f.Until.IsZero() {
 		c.add(at+" < ?", f.Until)
 	}
-	if f.Source != nil {
-		c.add(touch+"source = ?", *f.Source)
-	}
-	if f.Campaign != nil {
-		c.add(touch+"campaign = ?", *f.Campaign)
-	}
+	c.origin(touch, f.Sources, f.Campaigns)
 	return touch
+}
+
+// origin adds the conditions on the source and the campaign of a touch.
+func (c *conditions) origin(touch string, sources, campaigns []string) {
+	if len(sources) > 0 {
+		addIn(c, touch+"source", sources)
+	}
+	if len(campaigns) > 0 {
+		addIn(c, touch+"campaign", campaigns)
+	}
+}
+
+// Origins returns the values of a part of the visitors' touches, "source" or "campaign", the
+// most frequent first.
+func (s *Store) Origins(ctx context.Context, part string) ([]string, error) {
+	return all[string](ctx, s.db, "reading the origins of visitors", fmt.Sprintf(`SELECT origin FROM (
+  SELECT first_%[1]s AS origin FROM leads UNION ALL SELECT last_%[1]s FROM leads
+  UNION ALL SELECT first_%[1]s FROM sessions UNION ALL SELECT last_%[1]s FROM sessions
+) AS known WHERE origin <> '' GROUP BY origin ORDER BY count(*) DESC, origin`, part))
 }

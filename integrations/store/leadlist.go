@@ -131,13 +131,8 @@ func (c *conditions) match(f Filter) {
 	if f.Locale != "" {
 		c.add("locale = ?", f.Locale)
 	}
-	if f.Source != nil {
-		c.add("last_source = ?", *f.Source)
-	}
+	c.origin("last_", f.Sources, f.Campaigns)
 
-	if f.Campaign != "" {
-		c.add("last_campaign = ?", f.Campaign)
-	}
 	if f.ProjectType != "" {
 		slug := strings.ReplaceAll(f.ProjectType, "_", `\_`)
 		c.add(`body LIKE ? ESCAPE '\'`, `%"projectType":"`+slug+`"%`)

@@ -60,11 +60,11 @@ type Filter struct {
 	// as one word.
 	Search string
 
-	Locale      string  // only leads in this language
-	Source      *string // only leads with this last source; empty: without one
-	Campaign    string  // only leads with this last campaign
-	ProjectType string  // only leads with this project type
-	Consent     string  // only leads with this consent given and not withdrawn
+	Locale      string   // only leads in this language
+	Sources     []string // only leads with one of these last sources; an empty one: without a source
+	Campaigns   []string // only leads with one of these last campaigns
+	ProjectType string   // only leads with this project type
+	Consent     string   // only leads with this consent given and not withdrawn
 
 	Owner  *string     // only leads of this owner, ignoring case; empty: unassigned
 	Status lead.Status // only leads in this status

@@ -44,24 +44,38 @@ func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*s
 }
 
 // ChangeAll changes leads one after the other, each once and with its own audit entry. It
-// continues after a failure. Once the request has ended, the remaining changes fail.
-func (r *Resolver) ChangeAll(ctx context.Context, ids []string, change LeadChange) (*schema.LeadsChange, error) {
+// continues after a failure. Once the request has ended, the remaining changes fail. An
+// address with several leads fails before any change.
+func (r *Resolver) ChangeAll(ctx context.Context, names []string, change LeadChange) (*schema.LeadsChange, error) {
 	sum := &schema.LeadsChange{Failed: []*schema.LeadFailure{}}
-	seen := map[string]bool{}
-	for _, id := range ids {
-		l, err := r.Find(ctx, id)
-		key := cmp.Or(l.ID, id)
-		if seen[key] {
+	fail := func(name string, err error) {
+		sum.Failed = append(sum.Failed, &schema.LeadFailure{ID: name, Reason: r.failureReason(ctx, err)})
+	}
+
+	var found []lead.Lead
+	given := map[string]string{} // names by the id of their lead
+	for _, name := range names {
+		l, err := r.Find(ctx, name)
+		if known, ok := errors.AsType[*schema.Error](err); ok && known.Code == schema.CodeBadUserInput {
+			return nil, err
+		}
+
+		key := cmp.Or(l.ID, name)
+		if given[key] != "" {
 			continue
 		}
-		seen[key] = true
-
-		changed := false
-		if err == nil {
-			changed, err = change(ctx, l)
-		}
+		given[key] = name
 		if err != nil {
-			sum.Failed = append(sum.Failed, &schema.LeadFailure{ID: id, Reason: r.failureReason(ctx, err)})
+			fail(name, err)
+			continue
+		}
+		found = append(found, l)
+	}
+
+	for _, l := range found {
+		changed, err := change(ctx, l)
+		if err != nil {
+			fail(given[l.ID], err)
 		} else if changed {
 			sum.Changed++
 		}
@@ -72,7 +86,7 @@ func (r *Resolver) ChangeAll(ctx context.Context, ids []string, change LeadChang
 // failureReason converts the error of one change to the reason that ChangeAll reports.
 func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFailureReason {
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case isNotFound(err):
 		return schema.LeadFailureReasonNotFound
 	case errors.Is(err, errChanged):
 		return schema.LeadFailureReasonConflict

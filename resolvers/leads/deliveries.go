@@ -19,11 +19,11 @@ func (r *Resolver) DeliveryPage(
 	ctx context.Context, f store.DeliveryFilter, of, after string,
 ) (*schema.DeliveryConnection, error) {
 	if of != "" {
-		l, err := r.Find(ctx, of)
+		found, err := r.Named(ctx, of)
 		if err != nil {
 			return nil, err
 		}
-		f.Leads = []string{l.ID}
+		f.Leads = idsOf(found)
 	}
 	var err error
 	if f.After, err = schema.CursorNumber(after); err != nil {

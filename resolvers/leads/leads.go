@@ -6,6 +6,8 @@ package leads
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,6 +19,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/operators"
+	"siteapi/schema"
 )
 
 // Resolver resolves the fields about leads.
@@ -27,6 +30,9 @@ type Resolver struct {
 	Mails     *leadmail.Service
 	Log       zerolog.Logger
 	TimeZone  *time.Location // zone of the times in exports
+
+	// Options returns the slugs of the CMS's options with their labels; nil without a CMS.
+	Options func(ctx context.Context) map[string]string
 
 	CMS       CMS
 	CRM       CRM
@@ -77,16 +83,61 @@ func (r *Resolver) list(ctx context.Context, f store.Filter) (leads []lead.Lead,
 	return leads, false, nil
 }
 
-// Find returns the lead with this id or PDF reference, or [store.ErrNotFound].
+// Named returns the leads that a person names by an id, a reference or an address, or
+// NOT_FOUND if there is none. Only an address may have several.
+func (r *Resolver) Named(ctx context.Context, name string) (found []lead.Lead, err error) {
+	name = schema.Clean(name)
+	switch {
+	case crm.Addressable(name):
+		found, _, err = r.list(ctx, store.Filter{Email: name, Newest: true})
+	case len(name) >= lead.ReferenceLength:
+		found, _, err = r.list(ctx, store.Filter{Reference: name, Limit: 1})
+	}
+	if err == nil && len(found) == 0 {
+		err = schema.NotFound("There is no lead " + name + ".")
+	}
+	return found, err
+}
+
+// Find returns the lead that a person names, for a change of one lead. It refuses an address
+// with several.
 func (r *Resolver) Find(ctx context.Context, name string) (lead.Lead, error) {
-	if len(name) < lead.ReferenceLength {
-		return lead.Lead{}, store.ErrNotFound
+	found, err := r.Named(ctx, name)
+	if err != nil {
+		return lead.Lead{}, err
 	}
 
-	for l, err := range r.Store.Leads(ctx, store.Filter{Reference: name, Limit: 1}) {
-		return l, err
+	if len(found) > 1 {
+		references := make([]string, len(found))
+		for i, l := range found {
+			references[i] = lead.Reference(l.ID)
+		}
+		return lead.Lead{}, schema.BadRequest(name + " has several leads: name one of " + strings.Join(references, ", ") + ".")
 	}
-	return lead.Lead{}, store.ErrNotFound
+	return found[0], nil
+}
+
+// Audited returns the ids of the leads that a person names, also of an erased one that the
+// audit still has.
+func (r *Resolver) Audited(ctx context.Context, name string) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+
+	found, err := r.Named(ctx, name)
+	if isNotFound(err) && len(name) >= lead.ReferenceLength {
+		erased, readErr := r.Store.AuditedLeads(ctx, schema.Clean(name))
+		if readErr != nil || len(erased) > 0 {
+			return erased, readErr
+		}
+	}
+	return idsOf(found), err
+}
+
+// isNotFound reports whether an error is that of a lead that does not exist, or no longer.
+func isNotFound(err error) bool {
+	known, ok := errors.AsType[*schema.Error](err)
+	return errors.Is(err, store.ErrNotFound) || ok && known.Code == schema.CodeNotFound
 }
 
 // deliveriesOf returns the deliveries of leads by lead id.

@@ -2,13 +2,13 @@ package leads
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"time"
 
+	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
@@ -18,24 +18,32 @@ import (
 
 // Page resolves the root field `leads`.
 func (r *Resolver) Page(
-	ctx context.Context, f store.Filter, state lead.State, after string,
-) (*schema.LeadConnection, error) {
+	ctx context.Context, f store.Filter, state lead.State, source, campaign *string, after string,
+) (_ *schema.LeadConnection, err error) {
 	f = inState(f, state)
+	if schema.ValueOr(campaign, "") == "" {
+		campaign = nil
+	}
 	if after != "" {
-		var err error
 		if f.After, err = parsePosition(f, schema.CursorText(after)); err != nil {
 			return nil, err
 		}
 	}
 
 	if operators.IsViewer(ctx) {
-		if f.Email != "" || f.Campaign != "" || f.Consent != "" {
+		if f.Email != "" || campaign != nil || f.Consent != "" {
 			return nil, schema.NeedsRole(schema.RoleSales)
 		}
 		f = findable(f)
 	}
+	if f.Sources, f.Campaigns, err = r.Operators.Origins(ctx, source, campaign); err != nil {
+		return nil, err
+	}
 
 	found, more, err := r.list(ctx, f)
+	if err == nil && len(found) == 0 {
+		err = r.checkFilter(ctx, f)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +80,55 @@ func (r *Resolver) Page(
 		page.Counts = newLeadCounts(counts)
 	}
 	return page, nil
+}
+
+// checkFilter returns an error if a filter that found nothing has a value of no lead, or a
+// range that is upside down.
+func (r *Resolver) checkFilter(ctx context.Context, f store.Filter) error {
+	if err := schema.CheckPeriod(f.Since, f.Until); err != nil {
+		return err
+	}
+	if f.AtLeast != nil && f.AtMost != nil && *f.AtLeast > *f.AtMost {
+		return schema.BadInput(schema.Above("amountFrom", "amountTo"))
+	}
+	if f.Owner != nil {
+		if err := r.Operators.CheckOwner(ctx, crm.Address(*f.Owner)); err != nil {
+			return err
+		}
+	}
+
+	recent, _, err := r.list(ctx, store.Filter{Newest: true, Limit: 500})
+	if err != nil {
+		return err
+	}
+	var projects, purposes []string
+	for _, l := range recent {
+		projects = append(projects, l.Selections.ProjectType)
+		for _, c := range l.Consents {
+			purposes = append(purposes, c.Purpose)
+		}
+	}
+	if err := r.checkValue(ctx, "consent", f.Consent, purposes, store.Filter{Consent: f.Consent}); err != nil {
+		return err
+	}
+	if r.Options != nil && r.Options(ctx)[f.ProjectType] != "" {
+		return nil
+	}
+	return r.checkValue(ctx, "projectType", f.ProjectType, projects, store.Filter{ProjectType: f.ProjectType})
+}
+
+// checkValue returns an error that names the known values if a value is none of them and no
+// lead matches the filter that has only this value.
+func (r *Resolver) checkValue(ctx context.Context, field, value string, known []string, alone store.Filter) error {
+	if value == "" || len(known) == 0 || slices.Contains(known, value) {
+		return nil
+	}
+	alone.Limit = 1
+	found, _, err := r.list(ctx, alone)
+	if err == nil && len(found) == 0 {
+		err = operators.Unknown(field, unique(known))
+	}
+	return err
 }
 
 // fittingPage returns a page of leads. It ends the page early if the response would be
@@ -178,14 +235,11 @@ func parsePosition(f store.Filter, text string) (*store.Position, error) {
 
 // Lead resolves the root field `lead`.
 func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
-	if operators.IsViewer(ctx) && len(id) > lead.ReferenceLength {
-		return nil, nil //nolint:nilnil // null is the result
+	if operators.IsViewer(ctx) && (len(id) > lead.ReferenceLength || crm.Addressable(id)) {
+		return nil, schema.NotFound("There is no lead with this reference.")
 	}
 
 	found, err := r.Find(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil //nolint:nilnil // null is the result
-	}
 	if err != nil {
 		return nil, err
 	}

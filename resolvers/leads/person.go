@@ -103,7 +103,7 @@ func newPersonSession(s lead.Session) *schema.PersonSession {
 
 // WithdrawConsent resolves the root field `withdrawConsent`.
 func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Withdrawal, error) {
-	email, named := id, ""
+	email, named := schema.Clean(id), ""
 	if !crm.Addressable(id) {
 		l, err := r.Find(ctx, id)
 		if err != nil {

@@ -67,7 +67,7 @@ func (r *Resolver) RecordShown(
 
 	entry := r.Entry(ctx, action, leadID, detail)
 	if leadID != "" {
-		latest, err := r.Store.AuditEntries(ctx, store.AuditFilter{Lead: leadID, Limit: schema.DefaultPage})
+		latest, err := r.Store.AuditEntries(ctx, store.AuditFilter{Leads: []string{leadID}, Limit: schema.DefaultPage})
 		if err != nil {
 			return err
 		}
@@ -140,9 +140,9 @@ func ListDetail(ctx context.Context, n int) map[string]any {
 
 // AuditPage resolves the root field `audit`.
 func (r *Resolver) AuditPage(
-	ctx context.Context, leadID string, first int, after string,
+	ctx context.Context, leads []string, first int, after string,
 ) (*schema.AuditConnection, error) {
-	f := store.AuditFilter{Lead: leadID, Limit: first + 1}
+	f := store.AuditFilter{Leads: leads, Limit: first + 1}
 	var err error
 	if f.Before, err = schema.CursorNumber(after); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (r *Resolver) AuditPage(
 
 // LeadAudit resolves the field `audit` of a lead.
 func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
-	entries, err := r.Store.AuditEntries(ctx, store.AuditFilter{Lead: l.ID, Limit: schema.DefaultPage})
+	entries, err := r.Store.AuditEntries(ctx, store.AuditFilter{Leads: []string{l.ID}, Limit: schema.DefaultPage})
 	if err != nil {
 		return nil, err
 	}

@@ -58,6 +58,39 @@ func (r *Resolver) CheckOwner(ctx context.Context, owner string) error {
 	return refused
 }
 
+// Origins returns the stored spellings of a source and of a campaign, the values of a filter,
+// regardless of letter case. A value that no visitor had is an error.
+func (r *Resolver) Origins(ctx context.Context, source, campaign *string) (sources, campaigns []string, err error) {
+	if sources, err = r.spellings(ctx, "source", source); err == nil {
+		campaigns, err = r.spellings(ctx, "campaign", campaign)
+	}
+	return sources, campaigns, err
+}
+
+func (r *Resolver) spellings(ctx context.Context, part string, value *string) ([]string, error) {
+	switch {
+	case value == nil:
+		return nil, nil
+	case *value == "":
+		return []string{""}, nil
+	}
+
+	known, err := r.Store.Origins(ctx, part)
+	alike := slices.DeleteFunc(slices.Clone(known), func(s string) bool { return !strings.EqualFold(s, *value) })
+	if err == nil && len(alike) == 0 && len(known) > 0 {
+		err = Unknown(part, known)
+	}
+	return append(alike, *value), err
+}
+
+// Unknown returns the error of a filter with a value that nothing has.
+func Unknown(field string, known []string) error {
+	invalid := schema.NotAllowed(field, known[:min(len(known), schema.MaxFieldErrors)])
+	unknown := schema.BadInput(invalid)
+	unknown.Message = "The " + field + " " + invalid.Message + "."
+	return unknown
+}
+
 // Names resolves the root field `operatorNames`.
 func (r *Resolver) Names(ctx context.Context) ([]string, error) {
 	names, err := r.Store.Operators(ctx)

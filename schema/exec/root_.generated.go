@@ -3089,8 +3089,11 @@ var sources = []*ast.Source{
   checks. They contain ids but never contact data, and remain after a lead is erased.
   """
   audit(
-    "Only entries for the lead with this id. They remain after the lead is erased."
-    lead: ID @constraint(maxLength: 64)
+    """
+    Only entries for the leads with this id, PDF reference or e-mail address. After a lead is erased, id and reference still
+    find them. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there is no such lead.
+    """
+    lead: ID @constraint(maxLength: 254)
     "Maximum number of entries per page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
     "` + "`" + `endCursor` + "`" + ` of the previous page. A malformed cursor fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
@@ -3728,7 +3731,7 @@ type Login {
     """
     search: String @constraint(maxLength: 254)
     "Only leads of this address, in any spelling that reaches the same mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
-    email: String @constraint(maxLength: 254)
+    email: String @constraint(format: EMAIL, maxLength: 254)
     "Only leads in this state."
     state: LeadState
     "Only leads with this status."
@@ -3741,8 +3744,9 @@ type Login {
     "Only leads in this language."
     locale: Locale
     """
-    Only leads of visitors who most recently came from this source; empty: from an unknown source. Viewers may also filter
-    by it, because it names a medium, such as ` + "`" + `newsletter` + "`" + `, not a person.
+    Only leads of visitors who most recently came from this source, in any letter case; empty: from an unknown source.
+    Viewers may also filter by it, because it names a medium, such as ` + "`" + `newsletter` + "`" + `, not a person. An unknown value of this
+    and similar filters fails with ` + "`" + `BAD_USER_INPUT` + "`" + `, which names known ones.
     """
     source: String @constraint(maxLength: 200)
     "Only leads of visitors who most recently came through this campaign. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
@@ -3775,16 +3779,16 @@ type Login {
     after: String @constraint(maxLength: 200)
   ): LeadConnection! @auth(token: ADMIN, role: VIEWER) @cost(weight: 100)
 
-  "A lead; null if it does not exist."
+  "A lead. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if it does not exist, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for an address with several leads."
   lead(
-    "Id of the lead, or the reference printed on its PDF, in any letter case. Viewers must use the reference."
-    id: ID! @constraint(maxLength: 64)
+    "Id of the lead, its PDF reference in any letter case, or its e-mail address. Viewers must use the reference."
+    id: ID! @constraint(maxLength: 254)
   ): Lead @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
 
   "Deliveries of leads to the systems behind the service, newest first."
   deliveries(
-    "Only deliveries of the lead with this id or PDF reference. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if it does not exist."
-    lead: ID @constraint(maxLength: 64)
+    "Only deliveries of the leads with this id, PDF reference or e-mail address. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there is none."
+    lead: ID @constraint(maxLength: 254)
     "Only deliveries in one of these states."
     state: [DeliveryState!]
     "Only deliveries to this system."
@@ -3860,8 +3864,8 @@ extend type Mutation {
   ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
   """
   resendLead(
-    "Id of the lead, or its PDF reference."
-    id: ID! @constraint(maxLength: 64)
+    "Id of the lead, its PDF reference, or its e-mail address."
+    id: ID! @constraint(maxLength: 254)
     "The system."
     target: DeliveryTarget!
     "Corrected address for the mail to the visitor from now on, if the lead's address is wrong. Only with ` + "`" + `VISITOR_MAIL` + "`" + `."
@@ -3873,8 +3877,8 @@ extend type Mutation {
   a lead that was neither in review nor rejected, and with ` + "`" + `CONFLICT` + "`" + ` for one that is not in the expected state.
   """
   releaseLead(
-    "Id of the lead, or its PDF reference."
-    id: ID! @constraint(maxLength: 64)
+    "Id of the lead, its PDF reference, or its e-mail address."
+    id: ID! @constraint(maxLength: 254)
     "State in which the caller last saw the lead. Default: any state."
     expected: LeadState
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
@@ -3885,8 +3889,8 @@ extend type Mutation {
   in the expected state.
   """
   rejectLead(
-    "Id of the lead, or its PDF reference."
-    id: ID! @constraint(maxLength: 64)
+    "Id of the lead, its PDF reference, or its e-mail address."
+    id: ID! @constraint(maxLength: 254)
     "State in which the caller last saw the lead. Default: any state."
     expected: LeadState
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
@@ -4420,8 +4424,8 @@ type ContentTypeHealth {
   afterward. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead in review or rejected.
   """
   setLeadOutcome(
-    "Id of the lead, or its PDF reference."
-    id: ID! @constraint(maxLength: 64)
+    "Id of the lead, its PDF reference, or its e-mail address."
+    id: ID! @constraint(maxLength: 254)
     "The outcome. Null or omitted: clears it, so the CRM can set it again with its next change."
     outcome: LeadOutcomeValue
     "Value of a won lead in units of the currency, with no more decimals than the currency has. Only with ` + "`" + `WON` + "`" + `."
@@ -5151,16 +5155,16 @@ extend type Mutation {
   ` + "`" + `BAD_USER_INPUT` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
   """
   assignLead(
-    "Id of the lead, or its PDF reference."
-    id: ID! @constraint(maxLength: 64)
+    "Id of the lead, its PDF reference, or its e-mail address."
+    id: ID! @constraint(maxLength: 254)
     "Address of the operator, in any letter case; null: unassign the lead."
     owner: String @constraint(maxLength: 254, format: EMAIL)
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   "Sets the processing status of a lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
   setLeadStatus(
-    "Id of the lead, or its PDF reference."
-    id: ID! @constraint(maxLength: 64)
+    "Id of the lead, its PDF reference, or its e-mail address."
+    id: ID! @constraint(maxLength: 254)
     "The status."
     status: LeadStatus!
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
@@ -5170,8 +5174,8 @@ extend type Mutation {
   ` + "`" + `BAD_USER_INPUT` + "`" + ` if the lead has 200 notes.
   """
   addLeadNote(
-    "Id of the lead, or its PDF reference."
-    id: ID! @constraint(maxLength: 64)
+    "Id of the lead, its PDF reference, or its e-mail address."
+    id: ID! @constraint(maxLength: 254)
     "The note, on one line or several."
     text: String! @constraint(maxLength: 2000, lines: true)
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
@@ -5261,8 +5265,8 @@ extend type Mutation {
   Releases several leads, like ` + "`" + `releaseLead` + "`" + `. A lead that fails is named in the response and does not stop the others.
   """
   releaseLeads(
-    "Ids of the leads, or their PDF references, at most 500."
-    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
+    "Ids, PDF references or e-mail addresses of the leads, at most 500."
+    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 254)
     "True: also all leads in review; requires the role ` + "`" + `ADMIN` + "`" + `."
     all: Boolean! = false
     "State in which the caller last saw the leads. Default: any state."
@@ -5271,8 +5275,8 @@ extend type Mutation {
 
   "Rejects several leads, like ` + "`" + `rejectLead` + "`" + `. A lead that fails is named in the response and does not stop the others."
   rejectLeads(
-    "Ids of the leads, or their PDF references, at most 500."
-    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
+    "Ids, PDF references or e-mail addresses of the leads, at most 500."
+    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 254)
     "True: also all leads in review; requires the role ` + "`" + `ADMIN` + "`" + `."
     all: Boolean! = false
     "State in which the caller last saw the leads. Default: any state."
@@ -5284,8 +5288,8 @@ extend type Mutation {
   fails is named in the response and does not stop the others.
   """
   retryLeads(
-    "Ids of the leads, or their PDF references, at most 500."
-    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    "Ids, PDF references or e-mail addresses of the leads, at most 500."
+    ids: [ID!]! @constraint(maxItems: 500, maxLength: 254)
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
   """
@@ -5293,8 +5297,8 @@ extend type Mutation {
   not stop the others.
   """
   setLeadStatuses(
-    "Ids of the leads, or their PDF references, at most 500."
-    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    "Ids, PDF references or e-mail addresses of the leads, at most 500."
+    ids: [ID!]! @constraint(maxItems: 500, maxLength: 254)
     "The status."
     status: LeadStatus!
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
@@ -5304,8 +5308,8 @@ extend type Mutation {
   the response and does not stop the others.
   """
   assignLeads(
-    "Ids of the leads, or their PDF references, at most 500."
-    ids: [ID!]! @constraint(maxItems: 500, maxLength: 64)
+    "Ids, PDF references or e-mail addresses of the leads, at most 500."
+    ids: [ID!]! @constraint(maxItems: 500, maxLength: 254)
     "Address of the operator, in any letter case; null: unassign the leads."
     owner: String @constraint(maxLength: 254, format: EMAIL)
   ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)

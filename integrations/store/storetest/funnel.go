@@ -53,7 +53,6 @@ func funnel(t *testing.T, s Subject) {
 	_, err := db.Reject(t.Context(), "id-000003")
 	ok(t, err)
 
-	none, source := "", "ads"
 	const waits = "/ true: 1 of 100 EUR, 0 untracked, won 0 "
 	inAds := []string{"02-23 ads/spring [] 0 : 1", "02-23 ads/spring shop[] 1 : 2"}
 	for name, tt := range map[string]struct {
@@ -68,7 +67,7 @@ func funnel(t *testing.T, s Subject) {
 			[]string{waits, "mail/ false: 1 of 100 EUR, 1 untracked, won 2.5 EUR", "mail/ false: 2 of 200 EUR, 0 untracked, won 0 "},
 		},
 		"first touch": {
-			store.FunnelFilter{FirstTouch: true, Source: &source},
+			store.FunnelFilter{FirstTouch: true, Sources: []string{"ads", "Ads"}},
 			append(inAds, "03-02 ads/spring app[blog seo] 3 : 1"),
 			[]string{"ads/spring false: 1 of 100 EUR, 1 untracked, won 2.5 EUR"},
 		},
@@ -78,7 +77,7 @@ func funnel(t *testing.T, s Subject) {
 			[]string{waits, "mail/ false: 1 of 100 EUR, 0 untracked, won 0 "},
 		},
 		"time": {
-			store.FunnelFilter{Since: monday, Until: monday.Add(time.Hour), Campaign: &none},
+			store.FunnelFilter{Since: monday, Until: monday.Add(time.Hour), Campaigns: []string{""}},
 			[]string{"03-02 / app[blog seo] 2 : 1", "03-02 mail/ app[blog seo] 3 : 1"},
 			nil,
 		},

@@ -81,7 +81,7 @@ func work(t *testing.T, s Subject) {
 	if got, err := db.Notes(t.Context(), []string{"none", id}); err != nil || got[id][1] != note {
 		t.Errorf("%+v, %v, want %+v", got, err, note)
 	}
-	entries, err := db.AuditEntries(t.Context(), store.AuditFilter{Lead: id, Limit: 1})
+	entries, err := db.AuditEntries(t.Context(), store.AuditFilter{Leads: []string{id}, Limit: 1})
 	names, err2 := db.Operators(t.Context())
 	if err != nil || err2 != nil || !slices.Equal(names, []string{named.Name}) || entries[0].Name != named.Name {
 		t.Errorf("the operators are %v, the audit shows %+v; %v, %v", names, entries, err, err2)
@@ -123,10 +123,10 @@ func workFilters(t *testing.T, s Subject) {
 	_, err := db.WithdrawConsent(t.Context(), Lead(8).Lead.Contact.Email, "marketing", When())
 	ok(t, err)
 
-	none, ads, ana := "", "ads", "ANA@example.com"
+	none, ana := "", "ANA@example.com"
 	low, high := 2000.0, 4000.0
 	underWay := []lead.DeliveryState{lead.Retrying, lead.Pending}
-	searched := store.Filter{Search: "stefania obrien", Progress: []lead.DeliveryState{lead.Delivered}, Source: &ads}
+	searched := store.Filter{Search: "stefania obrien", Progress: []lead.DeliveryState{lead.Delivered}, Sources: []string{"ads"}}
 	for name, tt := range map[string]struct {
 		filter store.Filter
 		want   []int
@@ -142,8 +142,8 @@ func workFilters(t *testing.T, s Subject) {
 		"owner":     {store.Filter{Owner: &ana}, []int{4, 9, 14}},
 		"no owner":  {store.Filter{Owner: &none, Locale: "ro"}, []int{1, 3, 5, 7, 11, 13, 15}},
 		"status":    {store.Filter{Status: lead.StatusClosed}, []int{3, 7, 11, 15}},
-		"no source": {store.Filter{Source: &none}, []int{0, 3, 6, 9, 12, 15}},
-		"campaign":  {store.Filter{Campaign: "spring", Owner: &ana}, []int{9}},
+		"no source": {store.Filter{Sources: []string{""}}, []int{0, 3, 6, 9, 12, 15}},
+		"campaign":  {store.Filter{Campaigns: []string{"spring", "Spring"}, Owner: &ana}, []int{9}},
 		"project":   {store.Filter{ProjectType: "web_app"}, []int{1, 4, 7, 10, 13}},
 		"consent":   {store.Filter{Consent: "marketing"}, []int{0, 4, 12}},
 		"amount":    {store.Filter{Currency: "RON", AtLeast: &low, AtMost: &high}, []int{3, 9, 11}},

@@ -1484,7 +1484,7 @@ export type Query = {
    * (`no-store`).
    */
   readonly leads: LeadConnection;
-  /** A lead; null if it does not exist. */
+  /** A lead. Fails with `NOT_FOUND` if it does not exist, and with `BAD_USER_INPUT` for an address with several leads. */
   readonly lead?: Maybe<Lead>;
   /** Deliveries of leads to the systems behind the service, newest first. */
   readonly deliveries: DeliveryConnection;

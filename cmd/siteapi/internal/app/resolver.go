@@ -104,22 +104,19 @@ func (a *App) newRetention() *retention.Job {
 // newLeads returns the resolver of the leads.
 func (a *App) newLeads(open systems.Opener) *leads.Resolver {
 	own := open.Leads(a.Data, a.mails)
-	own.CMS, own.CRM = a.cms, a.crm
+	own.CMS, own.CRM, own.Options = a.cms, a.crm, a.options
 	own.ClearPDFs = func(ctx context.Context) (int, error) {
 		return a.cache.Clear(ctx, lead.PDFKeys+"*")
 	}
 	return own
 }
 
-// newFunnel returns the resolver of the funnel, which counts the choices of the CMS.
-func (a *App) newFunnel() *funnel.Resolver {
-	options := func(ctx context.Context) map[string]string {
-		if snap, err := a.content.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
-			return snap.Labels
-		}
-		return nil
+// options returns the slugs of the CMS's options with their labels.
+func (a *App) options(ctx context.Context) map[string]string {
+	if snap, err := a.content.ReadSoon(ctx, schema.LocaleOrDefault("")); err == nil {
+		return snap.Labels
 	}
-	return &funnel.Resolver{Store: a.Data.Store, Options: options}
+	return nil
 }
 
 // newResolver returns the resolvers of all fields.
@@ -130,7 +127,7 @@ func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 		Page:        &quotepage.Resolver{PDFs: a.pdfs, Store: a.Data.Store, Operators: a.leads.Operators, Now: time.Now},
 		Leads:       a.leads,
 		Operators:   a.leads.Operators,
-		Funnel:      a.newFunnel(),
+		Funnel:      &funnel.Resolver{Store: a.Data.Store, Options: a.options},
 		Content:     a.content,
 		Cache:       a.cache,
 		Checks:      slices.Concat(command.Checks(a.settings), a.newChecks(open)),

@@ -171,7 +171,7 @@ func (s *Site) DeliveriesOf(id string) map[string]schema.Delivery {
 	s.T.Helper()
 	var list []schema.Delivery
 	out, code := s.Run("deliveries", "list", "--lead", id, "--state", "all", "--json")
-	if code == 1 && strings.Contains(out, "There is no such lead") { // Only deliveries without one can be its.
+	if code == 1 && strings.Contains(out, "There is no lead") { // Only deliveries without one can be its.
 		s.JSON(&list, "deliveries", "list", "--state", "all")
 		list = slices.DeleteFunc(list, func(d schema.Delivery) bool { return d.Lead != nil })
 	} else {

@@ -27,7 +27,7 @@ func (d commands) mailCommands() *cobra.Command {
 	p := previewMail{}
 	preview := d.command("preview", "write a mail about a lead to an .eml file without sending it", settings, p.run,
 		"siteapi mail preview --lead LR4LB5AK --locale es --drafts --output mail.eml")
-	preview.Flags().StringVar(&p.lead, "lead", "", "id or PDF reference of the `lead`")
+	preview.Flags().StringVar(&p.lead, "lead", "", "id, PDF reference or address of the `lead`")
 	_ = preview.MarkFlagRequired("lead")
 	preview.Flags().StringVar(&p.kind, "mail", "visitor", "the `mail`: visitor or sales")
 	preview.Flags().Func("locale", "`language` of the mail; default: that of the lead", func(given string) error {
@@ -99,9 +99,6 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	}
 
 	l, err := (&leads.Resolver{Store: c.db.Store}).Find(ctx, cmd.lead)
-	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("no lead has the id or reference %s: `siteapi leads list` lists all", cmd.lead)
-	}
 	if err == nil {
 		l, err = c.db.Store.Lead(ctx, l.ID) // with its texts
 	}

@@ -24,8 +24,8 @@ type needs struct {
 
 // needsOf returns the requirements of an operation's command, which the schema decides: an
 // operation with a route runs in the service, since its cache may be in its memory. A
-// public field needs only the content, and a field with @auth the database. Only the owner
-// of a lead, and the two that search every copy of one, need more.
+// public field needs only the content, and a field with @auth the database. Only those with
+// the owner of a lead, and the two that search every copy of one, need more.
 func needsOf(op *operations.Operation) needs {
 	service := []string{"ENVIRONMENT", "LISTEN_ADDR"}
 	upstream := append(databaseSettings(), "CMS_DRIVER", "CRM_DRIVER")
@@ -35,7 +35,7 @@ func needsOf(op *operations.Operation) needs {
 		return needs{onService, service}
 	case op.Root.Definition.Directives.ForName("auth") == nil:
 		return needs{onContent, []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CONTENT_TYPES", "CONTENT_TTL"}}
-	case op.Root.Name == "assignLead":
+	case op.Root.Name == "assignLead", op.Root.Name == "leads":
 		return needs{onDatabase, append(databaseSettings(), "ADMIN_TOKENS")}
 	case op.Root.Name == "verifyDeliveries":
 		return needs{onLeads, upstream}

@@ -159,6 +159,7 @@ async function read<T>(response: Response): Promise<T> {
   if (response.status === 503 || code === "UPSTREAM_UNAVAILABLE") {
     throw new Failure("offline", words.failures.busy, wait);
   }
+  if (code === "NOT_FOUND" && result.data) return result as T; // a lead that does not exist is null
   if (error || !response.ok) throw new Failure("refused", refusal(response.status, result));
   return result as T;
 }

@@ -58,7 +58,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	}
 
 	s.Refuses(map[string]string{
-		"deliveries list --lead none":                        "There is no such lead",
+		"deliveries list --lead none":                        "There is no lead none",
 		"deliveries list --state lost":                       "must be one of pending, running, retrying, failed, delivered, not-sent",
 		"deliveries retry 123456":                            "There is no delivery 123456",
 		"deliveries resend " + arrived:                       `"target" not set`,

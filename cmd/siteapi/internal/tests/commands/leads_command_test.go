@@ -69,7 +69,7 @@ func TestLeadsAreFound(t *testing.T) {
 	s.Refuses(map[string]string{
 		"leads list --since soon":                    `"--since" flag: must be a duration`,
 		"leads list --since -213502d":                `"--since" flag: must be a duration`,
-		"leads show 12345678":                        "Nothing was found",
+		"leads show 12345678":                        "There is no lead 12345678",
 		"leads export --output /nowhere/x/leads.csv": "--output",
 	})
 
