@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/johnfercher/maroto/v2/pkg/props"
-
 	"siteapi/integrations/pdf/font"
 )
 
@@ -24,7 +22,7 @@ type style struct {
 	family  string  // registered name of the face
 	size    float64 // points
 	leading float64 // distance from line to line, in millimeters
-	color   props.Color
+	color   rgb
 }
 
 // typescale holds the styles of a document.
@@ -33,7 +31,7 @@ type typescale struct {
 }
 
 func newTypescale(family *font.Family, p *palette) *typescale {
-	regular := func(size, leading float64, c props.Color) style {
+	regular := func(size, leading float64, c rgb) style {
 		return style{face: family.Regular, family: regularFamily, size: size, leading: leading, color: c}
 	}
 	bold := func(size, leading float64) style {
