@@ -7,19 +7,27 @@ package resolvers
 
 import (
 	"context"
+	"siteapi/integrations/store"
 	"siteapi/schema"
+	"time"
 )
 
 func (r *leadResolver) Audit(ctx context.Context, obj *schema.Lead) ([]*schema.AuditEntry, error) {
 	return r.Operators.LeadAudit(ctx, obj)
 }
 
-func (r *queryResolver) Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error) {
+func (r *queryResolver) Audit(ctx context.Context, lead *string, action *schema.AuditAction, operator *string, since *time.Time, until *time.Time, first *int, after *string) (*schema.AuditConnection, error) {
 	ids, err := r.Resolver.Leads.Audited(ctx, schema.ValueOr(lead, ""))
 	if err != nil {
 		return nil, err
 	}
-	return r.Operators.AuditPage(ctx, ids, schema.ValueOr(first, schema.DefaultPage), schema.ValueOr(trimmed(after), ""))
+	return r.Operators.AuditPage(ctx, store.AuditFilter{
+		Leads:    ids,
+		Action:   string(schema.ValueOr(action, "")),
+		Operator: schema.ValueOr(trimmed(operator), ""),
+		Since:    schema.ValueOr(since, time.Time{}),
+		Until:    schema.ValueOr(until, time.Time{}),
+	}, schema.ValueOr(first, schema.DefaultPage), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error) {

@@ -613,6 +613,8 @@ type Login struct {
 	ID string `json:"id"`
 	// The operator, named like the actor in the audit: `oidc:` followed by the subject of the account.
 	Actor string `json:"actor"`
+	// Display name of the operator: the verified address of the account, otherwise `actor`.
+	Name string `json:"name"`
 	// Role of the operator.
 	Role Role `json:"role"`
 	// When the login began.

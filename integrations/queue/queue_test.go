@@ -16,6 +16,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
 )
 
@@ -379,7 +380,8 @@ func TestChangedLead(t *testing.T) {
 		q.waitForTarget(t, "one", lead.CRM, lead.Delivered)
 		q.waitForTarget(t, "one", lead.Webhook, lead.Delivered)
 
-		if w, err := q.store.WithdrawConsent(t.Context(), "one@example.org", "news", time.Now()); w.Leads != 1 || err != nil {
+		w, err := q.store.WithdrawConsent(t.Context(), "one@example.org", "news", time.Now(), store.AuditEntry{})
+		if w.Leads != 1 || err != nil {
 			t.Fatal(w, err)
 		}
 		eventually(t, "the CRM gets the change", func() bool { _, accepted := crm.total(); return accepted == 2 })

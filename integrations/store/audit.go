@@ -39,9 +39,13 @@ type PrunedDetail struct {
 
 // AuditFilter narrows a listing of the audit, newest entries first.
 type AuditFilter struct {
-	Leads  []string // only entries of these leads; empty: all entries
-	Before int64    // only entries with a lower number; 0: all
-	Limit  int
+	Leads    []string // only entries of these leads; empty: all entries
+	Action   string   // only this action; empty: all
+	Operator string   // only the operator with this name or actor; empty: all
+	Since    time.Time
+	Until    time.Time // exclusive; zero: no end
+	Before   int64     // only entries with a lower number; 0: all
+	Limit    int
 }
 
 // AuditReport is the result of verifying the audit.
@@ -107,6 +111,12 @@ func (s *Store) Operators(ctx context.Context) ([]string, error) {
 		`SELECT DISTINCT name FROM operators ORDER BY name`)
 }
 
+// Actors returns the actors of entries and their display names, in alphabetical order.
+func (s *Store) Actors(ctx context.Context) ([]string, error) {
+	return all[string](ctx, s.db, "reading the actors",
+		`SELECT actor AS name FROM audit UNION SELECT name FROM operators ORDER BY name`)
+}
+
 // Owners returns the addresses, in lower case, of operators who have acted or are logged in
 // and of owners of leads.
 func (s *Store) Owners(ctx context.Context) ([]string, error) {
@@ -137,6 +147,18 @@ func (s *Store) AuditEntries(ctx context.Context, f AuditFilter) ([]AuditEntry, 
 	var c conditions
 	if len(f.Leads) > 0 {
 		addIn(&c, "lead", f.Leads)
+	}
+	if f.Action != "" {
+		c.add("action = ?", f.Action)
+	}
+	if f.Operator != "" {
+		c.add("actor IN (SELECT actor FROM operators WHERE name = ? UNION SELECT ?)", f.Operator, f.Operator)
+	}
+	if !f.Since.IsZero() {
+		c.add("at >= ?", f.Since)
+	}
+	if !f.Until.IsZero() {
+		c.add("at < ?", f.Until)
 	}
 	if f.Before > 0 {
 		c.add("seq < ?", f.Before)

@@ -82,11 +82,11 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 // WithdrawConsent records the withdrawal of a consent in all leads of an address in which
 // it was given, and delivers the released ones to the CMS and the CRM again. Withdrawing
 // [lead.SaveProgress] also erases the contact form entries of the address's sessions,
-// even if the consent was not given with a lead. It returns ErrNotFound if there is
-// nothing to withdraw. A running attempt may have read the lead before its change, so the
+// even if the consent was not given with a lead. Each lead gets the audit entry, which
+// without a lead names none. It returns ErrNotFound if there is nothing to withdraw. A running attempt may have read the lead before its change, so the
 // new job waits until the attempt ends.
 func (s *Store) WithdrawConsent(
-	ctx context.Context, email, purpose string, at time.Time, audit ...AuditEntry,
+	ctx context.Context, email, purpose string, at time.Time, audit AuditEntry,
 ) (w Withdrawal, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
 		address, err := addressHash(ctx, tx, email)
@@ -137,7 +137,13 @@ AND lead_id NOT IN (SELECT id FROM leads)`, address)
 		if err != nil {
 			return err
 		}
-		return appendAudit(ctx, tx, audit)
+
+		entries := []AuditEntry{audit}
+		for i, l := range leads {
+			audit.Lead = l.ID
+			entries = append(entries[:i], audit)
+		}
+		return appendAudit(ctx, tx, entries)
 	})
 	if err != nil {
 		return Withdrawal{}, err

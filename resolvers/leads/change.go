@@ -133,12 +133,12 @@ func (r *Resolver) AssignLeads(ctx context.Context, ids []string, owner string) 
 	return sum, err
 }
 
-// assign assigns leads to an owner and returns how many had another one. The audit entries
-// do not name the owner, who is notified by one mail.
+// assign assigns leads to an owner, who is notified by one mail, and returns how many had
+// another one.
 func (r *Resolver) assign(ctx context.Context, ids []string, owner string) (int, error) {
 	entries := make([]store.AuditEntry, len(ids))
 	for i, id := range ids {
-		entries[i] = r.Operators.Entry(ctx, schema.AuditActionAssigned, id, map[string]any{"owned": owner != ""})
+		entries[i] = r.Operators.Entry(ctx, schema.AuditActionAssigned, id, map[string]any{"owner": owner})
 	}
 	assigned, err := r.Store.Assign(ctx, ids, owner, r.Mails.NotifyOwner(ctx, owner), entries...)
 	return len(assigned), err

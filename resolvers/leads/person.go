@@ -112,7 +112,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*sc
 		email, named = l.Contact.Email, l.ID
 	}
 
-	entry := r.Operators.Entry(ctx, schema.AuditActionWithdrawn, named, map[string]any{"purpose": purpose})
+	entry := r.Operators.Entry(ctx, schema.AuditActionWithdrawn, "", map[string]any{"purpose": purpose})
 	w, err := r.Store.WithdrawConsent(ctx, crm.Address(email), purpose, entry.At, entry)
 	if errors.Is(err, store.ErrNotFound) {
 		err = schema.BadRequest("This consent was not given for the address, or has been withdrawn.")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,13 +141,22 @@ func ListDetail(ctx context.Context, n int) map[string]any {
 
 // AuditPage resolves the root field `audit`.
 func (r *Resolver) AuditPage(
-	ctx context.Context, leads []string, first int, after string,
+	ctx context.Context, f store.AuditFilter, first int, after string,
 ) (*schema.AuditConnection, error) {
-	f := store.AuditFilter{Leads: leads, Limit: first + 1}
+	if f.Operator != "" {
+		known, err := r.Store.Actors(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(known, f.Operator) {
+			return nil, schema.BadInput(schema.NotAllowed("operator", known))
+		}
+	}
 	var err error
 	if f.Before, err = schema.CursorNumber(after); err != nil {
 		return nil, err
 	}
+	f.Limit = first + 1
 	entries, err := r.Store.AuditEntries(ctx, f)
 	if err != nil {
 		return nil, err

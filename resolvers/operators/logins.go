@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -53,6 +54,7 @@ func newLogin(s store.Login) *schema.Login {
 	return &schema.Login{
 		ID:        s.ID(),
 		Actor:     request.AccountPrefix + s.Subject,
+		Name:      cmp.Or(s.Email, request.AccountPrefix+s.Subject),
 		Role:      schema.Role(s.Role),
 		StartedAt: s.StartedAt,
 		CheckAt:   s.CheckAt,

@@ -685,6 +685,22 @@ func (ec *executionContext) marshalNAuditReport2ᚖsiteapiᚋschemaᚐAuditRepor
 	return ec._AuditReport(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOAuditAction2ᚖsiteapiᚋschemaᚐAuditAction(ctx context.Context, v any) (*schema.AuditAction, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(schema.AuditAction)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAuditAction2ᚖsiteapiᚋschemaᚐAuditAction(ctx context.Context, sel ast.SelectionSet, v *schema.AuditAction) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOAuditEntry2ᚕᚖsiteapiᚋschemaᚐAuditEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.AuditEntry) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null

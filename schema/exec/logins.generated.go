@@ -70,6 +70,29 @@ func (ec *executionContext) fieldContext_Login_actor(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Login", field, false, false, "String")
 }
 
+func (ec *executionContext) _Login_name(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Login_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Login_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Login", field, false, false, "String")
+}
+
 func (ec *executionContext) _Login_role(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -192,6 +215,11 @@ func (ec *executionContext) _Login(ctx context.Context, sel ast.SelectionSet, ob
 			}
 		case "actor":
 			out.Values[i] = ec._Login_actor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._Login_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

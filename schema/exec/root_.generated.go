@@ -400,6 +400,7 @@ type ComplexityRoot struct {
 		CheckAt   func(childComplexity int) int
 		ExpiresAt func(childComplexity int) int
 		ID        func(childComplexity int) int
+		Name      func(childComplexity int) int
 		Role      func(childComplexity int) int
 		StartedAt func(childComplexity int) int
 	}
@@ -482,7 +483,7 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Audit         func(childComplexity int, lead *string, first *int, after *string) int
+		Audit         func(childComplexity int, lead *string, action *schema.AuditAction, operator *string, since *time.Time, until *time.Time, first *int, after *string) int
 		CacheStats    func(childComplexity int) int
 		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) int
 		ContentHealth func(childComplexity int) int
@@ -1959,6 +1960,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Login.ID(childComplexity), true
+	case "Login.name":
+		if e.ComplexityRoot.Login.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Login.Name(childComplexity), true
 	case "Login.role":
 		if e.ComplexityRoot.Login.Role == nil {
 			break
@@ -2455,7 +2462,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Audit(childComplexity, args["lead"].(*string), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Audit(childComplexity, args["lead"].(*string), args["action"].(*schema.AuditAction), args["operator"].(*string), args["since"].(*time.Time), args["until"].(*time.Time), args["first"].(*int), args["after"].(*string)), true
 	case "Query.cacheStats":
 		if e.ComplexityRoot.Query.CacheStats == nil {
 			break
@@ -3094,6 +3101,14 @@ var sources = []*ast.Source{
     find them. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there is no such lead.
     """
     lead: ID @constraint(maxLength: 254)
+    "Only entries of this action."
+    action: AuditAction
+    "Only entries of the operator with this name or actor. Another one than those recorded fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    operator: String @constraint(maxLength: 254)
+    "Only entries of this time or later."
+    since: DateTime
+    "Only entries before this time."
+    until: DateTime
     "Maximum number of entries per page, 1 to 500."
     first: Int = 50 @constraint(min: 1, max: 500)
     "` + "`" + `endCursor` + "`" + ` of the previous page. A malformed cursor fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
@@ -3706,6 +3721,8 @@ type Login {
   id: ID!
   "The operator, named like the actor in the audit: ` + "`" + `oidc:` + "`" + ` followed by the subject of the account."
   actor: String!
+  "Display name of the operator: the verified address of the account, otherwise ` + "`" + `actor` + "`" + `."
+  name: String!
   "Role of the operator."
   role: Role!
   "When the login began."
@@ -6072,6 +6089,8 @@ func (ec *executionContext) childFields_Login(ctx context.Context, field graphql
 		return ec.fieldContext_Login_id(ctx, field)
 	case "actor":
 		return ec.fieldContext_Login_actor(ctx, field)
+	case "name":
+		return ec.fieldContext_Login_name(ctx, field)
 	case "role":
 		return ec.fieldContext_Login_role(ctx, field)
 	case "startedAt":

@@ -48,7 +48,7 @@ type MutationResolver interface {
 	AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error)
 }
 type QueryResolver interface {
-	Audit(ctx context.Context, lead *string, first *int, after *string) (*schema.AuditConnection, error)
+	Audit(ctx context.Context, lead *string, action *schema.AuditAction, operator *string, since *time.Time, until *time.Time, first *int, after *string) (*schema.AuditConnection, error)
 	VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error)
 	CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error)
 	Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) ([]*schema.ContentDocument, error)
@@ -706,22 +706,54 @@ func (ec *executionContext) field_Query_audit_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["lead"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
-		func(ctx context.Context, v any) (*int, error) {
-			return ec.unmarshalOInt2ᚖint(ctx, v)
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "action",
+		func(ctx context.Context, v any) (*schema.AuditAction, error) {
+			return ec.unmarshalOAuditAction2ᚖsiteapiᚋschemaᚐAuditAction(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["action"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "operator",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg2
+	args["operator"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["until"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg6
 	return args, nil
 }
 
@@ -2816,7 +2848,7 @@ func (ec *executionContext) _Query_audit(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Audit(ctx, fc.Args["lead"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Audit(ctx, fc.Args["lead"].(*string), fc.Args["action"].(*schema.AuditAction), fc.Args["operator"].(*string), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

@@ -42,7 +42,7 @@ func withdrawals(t *testing.T, s Subject) {
 	withdraw("news", 3, 0, nil)
 	withdraw("news", 0, 0, store.ErrNotFound)
 	s.WantWaiting(t, Lead(1).Lead.ID, Lead(2).Lead.ID)
-	wantEntries(t, db, 1)
+	wantEntries(t, db, 3) // one for each lead
 
 	// Until those deliveries have arrived, only the lead without a withdrawal can be
 	// deleted.
@@ -58,7 +58,7 @@ func withdrawals(t *testing.T, s Subject) {
 	}
 	prune(1)
 	withdraw("calls", 0, 1, nil)
-	wantEntries(t, db, 2)
+	wantEntries(t, db, 4)
 }
 
 // Withdrawing the consent to save progress erases the contact form entries, even without

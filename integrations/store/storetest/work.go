@@ -120,7 +120,7 @@ func workFilters(t *testing.T, s Subject) {
 		_, err = db.SetStatus(t.Context(), l.Lead.ID, lead.Statuses()[i%4])
 		ok(t, err)
 	}
-	_, err := db.WithdrawConsent(t.Context(), Lead(8).Lead.Contact.Email, "marketing", When())
+	_, err := db.WithdrawConsent(t.Context(), Lead(8).Lead.Contact.Email, "marketing", When(), entry(0, ""))
 	ok(t, err)
 
 	none, ana := "", "ANA@example.com"

@@ -241,8 +241,9 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 		return fmt.Errorf("the backup was only partly restored (%w): empty DATA_DIR and restore again", err)
 	}
 
-	c.printLine("restored the backup of %s: %d leads, %d sessions\n"+
-		"data that was erased since then is back: repeat these erasures\n"+
+	c.printLine("restored the backup of %[1]s: %[2]d leads, %[3]d sessions\n"+
+		"data that was erased since then is back: `DATA_DIR=<the previous folder> siteapi audit list --action erased "+
+		"--since %[1]s` lists the leads, and `siteapi leads show` their addresses here: repeat these erasures\n"+
 		"then start the service; `siteapi deliveries verify` finds leads missing from the CMS or the CRM",
 		createdAt.UTC().Format(time.RFC3339), leads, sessions)
 	return nil

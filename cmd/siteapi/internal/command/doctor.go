@@ -256,6 +256,14 @@ func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 		"CRM_DRIVER=file: contacts are only written to files in DATA_DIR",
 		"set CRM_DRIVER=hubspot")
 
+	warnIf(s.LeadRetention == 0,
+		"LEAD_RETENTION is not set: leads are stored without limit",
+		"set the time that your privacy notice names, such as 730d")
+
+	warnIf(s.TrackContact == "on",
+		"TRACK_CONTACT=on: what visitors type is stored before they submit it, without their consent",
+		"set TRACK_CONTACT=consent, and ask for the consent save_progress; or set it to off")
+
 	warnIf(!strings.HasPrefix(s.SiteURL, "https://"),
 		"SITE_URL is not an https address: links to PDFs in the CRM do not work or are not encrypted",
 		"set it to the public address of this service")

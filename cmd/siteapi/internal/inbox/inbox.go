@@ -114,7 +114,8 @@ func (h *handler) takesTokens(r *http.Request) bool {
 	return h.SignIn == nil || request.CallerFrom(r.Context()).Local
 }
 
-// describe returns the operator's role, and the e-mail address if it is known.
+// describe returns the operator's role, and the verified address of the account or the one that
+// names the token, if it is known.
 func describe(w http.ResponseWriter, r *http.Request) {
 	writeOperator(w, request.CallerFrom(r.Context()).Operator)
 }
@@ -122,7 +123,11 @@ func describe(w http.ResponseWriter, r *http.Request) {
 func writeOperator(w http.ResponseWriter, o request.Operator) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(map[string]any{"role": o.Role, "email": o.Email})
+	address := o.Name()
+	if !strings.Contains(address, "@") {
+		address = ""
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"role": o.Role, "email": address})
 }
 
 // logOut ends a login and removes its cookie.

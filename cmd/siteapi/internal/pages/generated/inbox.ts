@@ -333,6 +333,11 @@ export type AnswerFragment = { readonly purpose: string, readonly given: boolean
 export type OneEntryFragment = { readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string };
 
 export type AuditQueryVariables = Exact<{
+  lead?: string | number | null | undefined;
+  action?: AuditAction | null | undefined;
+  operator?: string | null | undefined;
+  since?: string | null | undefined;
+  until?: string | null | undefined;
   first: number;
   after?: string | null | undefined;
 }>;
@@ -348,7 +353,7 @@ export type OperatorNamesQuery = { readonly operatorNames: ReadonlyArray<string>
 export type LoginsQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LoginsQuery = { readonly logins: ReadonlyArray<{ readonly id: string, readonly actor: string, readonly role: Role, readonly startedAt: string, readonly expiresAt: string }> };
+export type LoginsQuery = { readonly logins: ReadonlyArray<{ readonly id: string, readonly name: string, readonly role: Role, readonly startedAt: string, readonly expiresAt: string }> };
 
 export type EndLoginMutationVariables = Exact<{
   id: string | number;
@@ -516,7 +521,7 @@ export type EraseLeadsMutationVariables = Exact<{
 }>;
 
 
-export type EraseLeadsMutation = { readonly eraseLeads: { readonly email: string, readonly dryRun: boolean, readonly complete: boolean, readonly remains: ReadonlyArray<string>, readonly places: ReadonlyArray<{ readonly place: string, readonly unit: string, readonly found: number | null, readonly erased: number, readonly state: string, readonly detail: string | null }> } };
+export type EraseLeadsMutation = { readonly eraseLeads: { readonly email: string, readonly dryRun: boolean, readonly finishedAt: string, readonly complete: boolean, readonly remains: ReadonlyArray<string>, readonly places: ReadonlyArray<{ readonly place: string, readonly unit: string, readonly found: number | null, readonly erased: number, readonly state: string, readonly detail: string | null }> } };
 
 export type LeadEventsSubscriptionVariables = Exact<{
   after?: string | null | undefined;
@@ -1095,8 +1100,16 @@ fragment Answer on LeadConsent {
   withdrawnAt
 }`) as unknown as TypedDocumentString<PersonQuery, PersonQueryVariables>;
 export const AuditDocument = new TypedDocumentString(`
-    query Audit($first: Int!, $after: String) {
-  audit(first: $first, after: $after) {
+    query Audit($lead: ID, $action: AuditAction, $operator: String, $since: DateTime, $until: DateTime, $first: Int!, $after: String) {
+  audit(
+    lead: $lead
+    action: $action
+    operator: $operator
+    since: $since
+    until: $until
+    first: $first
+    after: $after
+  ) {
     edges {
       node {
         ...OneEntry
@@ -1125,7 +1138,7 @@ export const LoginsDocument = new TypedDocumentString(`
     query Logins {
   logins {
     id
-    actor
+    name
     role
     startedAt
     expiresAt
@@ -2429,6 +2442,7 @@ export const EraseLeadsDocument = new TypedDocumentString(`
   eraseLeads(email: $email, dryRun: $dryRun) {
     email
     dryRun
+    finishedAt
     complete
     places {
       place

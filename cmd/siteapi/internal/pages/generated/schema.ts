@@ -1006,6 +1006,8 @@ export type Login = {
   readonly id: Scalars['ID']['output'];
   /** The operator, named like the actor in the audit: `oidc:` followed by the subject of the account. */
   readonly actor: Scalars['String']['output'];
+  /** Display name of the operator: the verified address of the account, otherwise `actor`. */
+  readonly name: Scalars['String']['output'];
   /** Role of the operator. */
   readonly role: Role;
   /** When the login began. */
@@ -1536,6 +1538,10 @@ export type Query = {
 /** Queries. They change nothing. */
 export type QueryAuditArgs = {
   lead?: InputMaybe<Scalars['ID']['input']>;
+  action?: InputMaybe<AuditAction>;
+  operator?: InputMaybe<Scalars['String']['input']>;
+  since?: InputMaybe<Scalars['DateTime']['input']>;
+  until?: InputMaybe<Scalars['DateTime']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
 };

@@ -3,61 +3,105 @@ import {
   AuditDocument,
   type DeliveryTarget,
   type LeadOutcomeValue,
+  type LeadState,
   type LeadStatus,
   type OneEntryFragment as Entry,
 } from "../generated/inbox";
-import { exact } from "./format";
-import { Empty, More, Pending } from "./parts";
+import { Day, Field, type Params } from "./filters";
+import { count, exact, items, midnightOf, plural } from "./format";
+import { Again, Empty, More, Page, Pending, Select } from "./parts";
 import { useList } from "./service";
-import { words } from "./words";
+import { known, translate, words } from "./words";
+import { Owners } from "./work";
 
 const pageSize = 100;
 
-export function Audit() {
-  const list = useList(AuditDocument, { first: pageSize }, (data) => data.audit);
+export function Audit({ params }: { params: Params }) {
+  const t = words.audit;
+  const filter = {
+    action: known(t.actions, params.action),
+    operator: params.operator || null,
+    lead: params.lead || null,
+    since: midnightOf(params.start),
+    until: midnightOf(params.end, 1),
+  };
+  const list = useList(AuditDocument, { ...filter, first: pageSize }, (data) => data.audit);
   return (
-    <main class="page">
-      <div class="heading">
-        <div>
-          <h1>{words.views.audit}</h1>
-          <p class="muted">
-            {words.audit.intro} <code>siteapi audit verify</code> {words.audit.verify}
-          </p>
-        </div>
-        <button type="button" onClick={list.reload} disabled={list.loading}>{words.audit.again}</button>
+    <Page
+      view="audit"
+      intro={<>{t.intro} <code>siteapi audit verify</code> {t.verify}</>}
+      tools={<Again run={list.reload} busy={list.loading} />}
+    >
+      <div class="fields">
+        <Select name="action" label={t.action} all={t.anyAction} options={t.actions} params={params} />
+        <Field name="operator" label={t.operator} params={params} options="owners" />
+        <Owners />
+        <Day name="start" label={t.from} params={params} />
+        <Day name="end" label={t.until} params={params} />
+        <Field name="lead" label={words.lead.label} params={params} />
       </div>
       <Pending query={list} rows={9} />
-      {list.nodes?.length === 0 && <Empty title={words.audit.none} />}
+      {list.nodes?.length === 0 && <Empty title={t.none} />}
       {!!list.nodes?.length && <section class="card"><History entries={list.nodes} /></section>}
       {list.hasMore && <More load={list.more} />}
-    </main>
+    </Page>
   );
 }
 
-export const History = ({ entries }: { entries: readonly Entry[] }) => (
-  <ol class="reasons">
-    {entries.map((entry) => (
-      <li key={entry.id}>
-        <time dateTime={entry.at}>{exact(entry.at)}</time> <bdi>{entry.name}</bdi>{" "}
-        {words.audit.actions[entry.action]}
-        {entry.lead && ` ${entry.lead.slice(0, 8).toUpperCase()}`}
-        <Detail text={entry.detail} />
-      </li>
-    ))}
-  </ol>
+/** The entries as sentences. Lists that an operator read one after the other are one sentence, which can be unfolded. */
+export function History({ entries }: { entries: readonly Entry[] }) {
+  const groups: [Entry, ...Entry[]][] = [];
+  for (const entry of entries) {
+    const last = groups.at(-1);
+    const repeats = last && entry.action === "LISTED" && last[0].action === "LISTED" && last[0].name === entry.name;
+    if (repeats) last.push(entry);
+    else groups.push([entry]);
+  }
+  return (
+    <ol class="reasons">
+      {groups.map(([first, ...others]) => (
+        <li key={first.id}>
+          <Sentence of={first} />
+          {others.length > 0 && (
+            <details>
+              <summary>{words.audit.more(count(others.length))}</summary>
+              <ol>
+                {others.map((entry) => (
+                  <li key={entry.id}><Sentence of={entry} /></li>
+                ))}
+              </ol>
+            </details>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const Sentence = ({ of: { at, name, action, lead, detail } }: { of: Entry }) => (
+  <>
+    <time dateTime={at}>{exact(at)}</time> <bdi>{name}</bdi> {words.audit.actions[action]}
+    {lead && ` ${lead.slice(0, 8).toUpperCase()}`}
+    {detail !== "{}" && `: ${detailWords(detail)}`}
+  </>
 );
 
-/** The details of an entry, in words for changes of a single lead. */
-function Detail({ text }: { text: string }) {
-  const { owned, status, target, corrected, outcome, purpose, ...others } = JSON.parse(text);
+/** The details of an entry in words. Others than the known ones keep their names. */
+function detailWords(text: string): string {
+  const { owner, state, status, target, corrected, outcome, purpose, count: n, of, searched, ...others } = JSON.parse(text);
+  const t = words.audit;
   const details = [
-    owned !== undefined && (owned ? words.audit.toSomebody : words.audit.toNobody),
+    owner ?? (owner === "" && t.toNobody),
+    words.leadStates[state as LeadState],
     words.statuses[status as LeadStatus],
     words.targets[target as DeliveryTarget],
-    corrected && words.audit.corrected,
+    corrected && t.corrected,
     words.outcomes[outcome as LeadOutcomeValue],
     purpose,
-  ].filter(Boolean);
-  const rest = Object.keys(others).length > 0 && <code>{JSON.stringify(others)}</code>;
-  return <>{details.length > 0 && `: ${details.join(", ")}`} {rest}</>;
+    n !== undefined && plural(n, of === "deliveries" ? words.nouns.deliveries : words.nouns.leads),
+    of && of !== "deliveries" && translate(of),
+    searched && t.searched,
+    ...Object.entries(others).map(([name, value]) => (name in words.nouns ? items(value as number, name) : `${name} ${value}`)),
+  ];
+  return details.filter(Boolean).join(", ");
 }

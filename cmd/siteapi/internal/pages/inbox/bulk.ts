@@ -21,19 +21,16 @@ export type Order =
   | { action: "assign"; owner: string | null }
   | { action: "status"; status: LeadStatus };
 
-/** The orders that give leads their present owner or status back after an order; none if it changes more than that. */
-export function undoOf({ action }: Order, leads: readonly Listed[]): [Order, Listed[]][] {
+/** Orders, each with its leads. */
+export type Orders = [Order, Listed[]][];
+
+/** The orders that give leads their present owner or status back after an order that changes only that. */
+export function undoOf({ action }: Order, leads: readonly Listed[]): Orders {
   switch (action) {
     case "assign":
-      return [...new Set(leads.map(({ owner }) => owner))].map((owner) => [
-        { action, owner },
-        leads.filter((lead) => lead.owner === owner),
-      ]);
+      return [...Map.groupBy(leads, ({ owner }) => owner)].map(([owner, some]) => [{ action, owner }, some]);
     case "status":
-      return [...new Set(leads.map(({ status }) => status))].map((status) => [
-        { action, status },
-        leads.filter((lead) => lead.status === status),
-      ]);
+      return [...Map.groupBy(leads, ({ status }) => status)].map(([status, some]) => [{ action, status }, some]);
   }
   return [];
 }
@@ -52,17 +49,12 @@ export interface Result {
 }
 
 /** Processes the leads portion by portion, and reports the number of processed leads after each. */
-export async function runBulk(
-  order: Order,
-  leads: readonly Listed[],
-  progress: (n: number) => void,
-  stop: AbortSignal,
-): Promise<Result> {
+export async function runBulk(orders: Orders, progress: (n: number) => void, stop: AbortSignal): Promise<Result> {
   const failed: Failed[] = [];
   const stopped: Listed[] = [];
   let n = 0;
   let done = 0;
-  for (const some of portionsOf(order, leads)) {
+  for (const [order, some] of orders.flatMap(portionsOf)) {
     if (stop.aborted) {
       stopped.push(...some);
       continue;
@@ -80,13 +72,11 @@ export async function runBulk(
  * Divides the leads into portions with the same state, which each request sends as the expected one. An assignment is a
  * single portion, because the owner gets a mail for each request.
  */
-function portionsOf(order: Order, leads: readonly Listed[]): Listed[][] {
-  if (order.action === "assign") return leads.length > 0 ? [[...leads]] : [];
-  const states = new Set(leads.map((lead) => lead.state));
-  return [...states].flatMap((state) => {
-    const some = leads.filter((lead) => lead.state === state);
-    const starts = Array.from({ length: Math.ceil(some.length / portion) }, (_, i) => i * portion);
-    return starts.map((start) => some.slice(start, start + portion));
+function portionsOf([order, leads]: Orders[number]): Orders {
+  if (order.action === "assign") return [[order, leads]];
+  return [...Map.groupBy(leads, ({ state }) => state).values()].flatMap((some) => {
+    const starts = some.map((_, i) => i).filter((i) => i % portion === 0);
+    return starts.map((start) => [order, some.slice(start, start + portion)] as const satisfies Orders[number]);
   });
 }
 

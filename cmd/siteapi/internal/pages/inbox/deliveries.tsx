@@ -11,10 +11,10 @@ import {
 } from "../generated/inbox";
 import { useChanges } from "./changes";
 import { clock, count, day, exact, plural } from "./format";
-import { Action, Chip, Empty, FullName, More, nameOf, Pending, Select, Time, useNow } from "./parts";
+import { Action, Chip, Empty, FullName, More, nameOf, Page, Pending, Select, Time, useNow } from "./parts";
 import { address } from "./route";
 import { ask, useList } from "./service";
-import { deliveryMark, deliverySentence, isSettled, isUnderWay, reasonWords } from "./states";
+import { deliverySentence, isSettled, isUnderWay, mark, reasonWords } from "./states";
 import { known, words } from "./words";
 
 const notArrived: DeliveryState[] = ["PENDING", "RUNNING", "RETRYING", "FAILED"];
@@ -29,10 +29,7 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
   const waits = list.nodes?.some(isUnderWay);
   useChanges(() => list.renew(), waits);
   const nodes = list.nodes ?? [];
-  const causes = [...new Set(nodes.map(cause))].filter((of) => of !== "");
-  const groups = causes
-    .map((of) => nodes.filter((delivery) => cause(delivery) === of))
-    .filter((waiting) => waiting.length > 1);
+  const groups = [...Map.groupBy(nodes, cause)].filter(([why, waiting]) => why && waiting.length > 1);
   const card = (delivery: Listed) => (
     <section class="card" key={delivery.id}>
       <h2>
@@ -49,12 +46,10 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
     </section>
   );
   return (
-    <main class="page">
-      <div class="heading">
-        <div>
-          <h1>{words.views.deliveries}</h1>
-          <p class="muted">{words.deliveries.intro}</p>
-        </div>
+    <Page
+      view="deliveries"
+      intro={words.deliveries.intro}
+      tools={
         <div class="filters">
           <Select
             name="state"
@@ -71,7 +66,8 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
             params={params}
           />
         </div>
-      </div>
+      }
+    >
       {list.news > 0 && (
         <button type="button" class="newer" onClick={list.reload}>{words.deliveries.news(count(list.news))}</button>
       )}
@@ -82,18 +78,18 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         </Empty>
       )}
       <div class="stack" aria-busy={list.loading}>
-        {groups.map((waiting) => (
-          <details class="card unreachable" key={cause(waiting[0]!)}>
+        {groups.map(([why, waiting]) => (
+          <details class="card unreachable" key={why}>
             <summary>
-              {words.deliveries.waiting(cause(waiting[0]!), since(waiting, now), atLeast(waiting.length, list.hasMore))}
+              {words.deliveries.waiting(why, since(waiting, now), atLeast(waiting.length, list.hasMore))}
             </summary>
             {waiting.map(card)}
           </details>
         ))}
-        {nodes.filter((delivery) => !groups.some((waiting) => waiting.includes(delivery))).map(card)}
+        {nodes.filter((delivery) => !groups.some(([why]) => why === cause(delivery))).map(card)}
       </div>
       {list.hasMore && <More load={list.more} />}
-    </main>
+    </Page>
   );
 }
 
@@ -159,7 +155,7 @@ export function DeliveryCard({ delivery, now, explained, children }: CardProps) 
     <div class="delivery">
       <div class="status">
         <strong>{words.targets[delivery.target]}</strong>
-        <Chip {...deliveryMark(delivery.state)} />
+        <Chip {...mark(words.deliveryStates, delivery.state)} />
         <span class="muted"><Time at={delivery.deliveredAt ?? delivery.createdAt} now={now} /></span>
         {children}
       </div>

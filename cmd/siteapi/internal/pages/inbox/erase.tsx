@@ -1,14 +1,24 @@
 // Erases the data that is stored about a person.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EraseLeadsDocument, type EraseLeadsMutation } from "../generated/inbox";
-import { items } from "./format";
-import { Skeleton, Trouble } from "./parts";
+import { save } from "./export";
+import { exact, items } from "./format";
+import { Icon, Skeleton, Trouble } from "./parts";
 import { ask, type Failure } from "./service";
 import { translate, words } from "./words";
 
+interface Props {
+  email: string;
+  /** Called with whether the person was erased. */
+  close: (finished: boolean) => void;
+  /** Called right after the erasure, behind the receipt. */
+  erased: () => void;
+}
+
 /** Erases all data about an address, after listing it. */
-export function Erase({ email, close, erased }: { email: string; close: () => void; erased: () => void }) {
+export function Erase({ email, close, erased }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const content = useRef<HTMLDivElement>(null);
   const [receipt, setReceipt] = useState<EraseLeadsMutation["eraseLeads"]>();
   const [failure, setFailure] = useState<Failure>();
   const [busy, setBusy] = useState(true);
@@ -17,6 +27,7 @@ export function Erase({ email, close, erased }: { email: string; close: () => vo
     setFailure(undefined);
     try {
       setReceipt((await ask(EraseLeadsDocument, { email, dryRun })).eraseLeads);
+      if (!dryRun) erased();
     } catch (e) {
       setFailure(e as Failure);
     }
@@ -29,16 +40,15 @@ export function Erase({ email, close, erased }: { email: string; close: () => vo
   const finished = receipt && !receipt.dryRun;
   const { question } = words.erase;
   const shown = receipt?.places.filter(({ found, erased, detail }) => found !== 0 || erased > 0 || detail);
-  const end = () => {
-    close();
-    if (finished) erased();
-  };
+  const saveReceipt = () =>
+    save(new Blob([content.current?.innerText ?? ""]), `erasure-${new Date().toISOString().slice(0, 10)}.txt`);
   return (
-    <dialog ref={dialog} onClose={end} aria-labelledby="erase">
+    <dialog ref={dialog} onClose={() => close(!!finished)} aria-labelledby="erase">
+      <div class="stack" ref={content}>
       <h2 id="erase">{!finished ? question : receipt.complete ? words.erase.erased : words.erase.partly}</h2>
       <p>
         {finished ? words.erase.after : words.erase.before}{" "}
-        <strong>{email}</strong>.{!finished && ` ${words.erase.final}`}
+        <strong>{email}</strong>. {finished ? exact(receipt.finishedAt) : words.erase.final}
       </p>
       {busy && !receipt && <Skeleton rows={3} />}
       {failure && <Trouble failure={failure} retry={() => erase(!receipt || receipt.dryRun)} />}
@@ -56,7 +66,7 @@ export function Erase({ email, close, erased }: { email: string; close: () => vo
                 <td>{words.erase.places[place.place] ?? place.place}</td>
                 <td>
                   {items(finished ? place.erased : place.found, place.unit)}
-                  {place.detail && <span class="muted small"> {place.detail}</span>}
+                  {place.detail && <span class="muted small"> {translate(place.detail)}</span>}
                 </td>
               </tr>
             ))}
@@ -73,8 +83,14 @@ export function Erase({ email, close, erased }: { email: string; close: () => vo
           </ul>
         </div>
       )}
+      </div>
       <div class="actions">
-        {!finished && (
+        {finished ? (
+          <>
+            <button type="button" onClick={saveReceipt}><Icon name="save" /> {words.save}</button>
+            <button type="button" onClick={() => print()}>{words.erase.print}</button>
+          </>
+        ) : (
           <button type="button" class="primary danger" disabled={busy || !receipt} onClick={() => erase(false)}>
             {busy && receipt ? words.erase.busy : words.erase.confirm}
           </button>

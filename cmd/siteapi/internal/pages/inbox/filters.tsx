@@ -172,7 +172,7 @@ interface FieldProps {
 }
 
 /** A text filter. It takes effect with Enter, or when the field loses the focus. */
-function Field({ name, label, params, type = "text", options }: FieldProps) {
+export function Field({ name, label, params, type = "text", options }: FieldProps) {
   const value = params[name] ?? "";
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
@@ -193,7 +193,7 @@ function Field({ name, label, params, type = "text", options }: FieldProps) {
 }
 
 /** A date filter. Browsers show no placeholder in it, so its name is above it. */
-function Day({ name, label, params }: Pick<FieldProps, "name" | "label" | "params">) {
+export function Day({ name, label, params }: Pick<FieldProps, "name" | "label" | "params">) {
   const value = params[name] ?? "";
   return (
     <label class="date">

@@ -44,7 +44,7 @@ export const plural = (n: number, forms: Forms) => `${count(n)} ${formFor(n, for
 
 /** The number of items of an erasure, such as `1 document`; null: it can't be counted beforehand. */
 export function items(n: number | null, unit: string): string {
-  const forms = words.erase.units[unit] ?? { one: unit, other: unit };
+  const forms = (words.nouns as Record<string, Forms>)[unit] ?? { one: unit, other: unit };
   return n === null ? words.erase.perhaps(forms.few ?? forms.other) : plural(n, forms);
 }
 

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
 import { count, languageName, languages, money, percent, periodStart, shortDay } from "./format";
 import { useLabel } from "./labels";
-import { Empty, Pending, Select } from "./parts";
+import { Empty, Page, Pending, Select } from "./parts";
 import { useQuery } from "./service";
 import { known, words } from "./words";
 
@@ -22,12 +22,10 @@ export function Funnel({ params }: { params: Record<string, string> }) {
   const funnel = query.data?.funnel;
   const visited = funnel?.steps[0]?.count;
   return (
-    <main class="page">
-      <div class="heading">
-        <div>
-          <h1>{words.views.funnel}</h1>
-          <p class="muted">{words.funnel.intro}</p>
-        </div>
+    <Page
+      view="funnel"
+      intro={words.funnel.intro}
+      tools={
         <div class="filters">
           <Select
             name="since"
@@ -51,7 +49,8 @@ export function Funnel({ params }: { params: Record<string, string> }) {
             params={params}
           />
         </div>
-      </div>
+      }
+    >
       <Pending query={query} rows={6} />
       {funnel && (
         <div class="charts" aria-busy={query.loading}>
@@ -59,7 +58,7 @@ export function Funnel({ params }: { params: Record<string, string> }) {
           {funnel.sources.length > 0 && <Sources sources={funnel.sources} />}
         </div>
       )}
-    </main>
+    </Page>
   );
 }
 

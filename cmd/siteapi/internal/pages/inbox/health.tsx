@@ -3,9 +3,9 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ContentHealthDocument, type ContentHealthQuery, HealthDocument } from "../generated/inbox";
 import { languageName, plural, slugWords } from "./format";
-import { Chip, Commands, Pending, Time, useNow } from "./parts";
+import { Again, Chip, Commands, Page, Pending, Time, useNow } from "./parts";
 import { may, useQuery } from "./service";
-import { healthMark, healthTones } from "./states";
+import { mark, tones } from "./states";
 import { words } from "./words";
 
 export function Health() {
@@ -16,17 +16,13 @@ export function Health() {
     setRound(round + 1);
   };
   return (
-    <main class="page">
-      <div class="heading">
-        <h1>{words.views.health}</h1>
-        <button type="button" onClick={again} disabled={content.loading}>{words.health.again}</button>
-      </div>
+    <Page view="health" tools={<Again run={again} busy={content.loading} />}>
       <div class="charts">
         <Pending query={content} rows={6} />
         {content.data && <Content health={content.data.contentHealth} />}
         {may("ADMIN") && <Checks key={round} />}
       </div>
-    </main>
+    </Page>
   );
 }
 
@@ -75,13 +71,13 @@ function Checks() {
   const worst = (["FAILED", "WARNING"] as const).find((state) => found.includes(state)) ?? "OK";
   return (
     <>
-      <section class={`card headline ${healthTones[worst]}`}>
+      <section class={`card headline ${tones[worst]}`}>
         <h2>{words.health.headlines[worst]}</h2>
         <p class="muted">{words.health.version(health.version)}</p>
       </section>
       <Lines title={words.health.checks}>
         {health.checks.map((check, i) => (
-          <Line key={i} name={check.name} mark={<Chip {...healthMark(check.state)} />}>
+          <Line key={i} name={check.name} mark={<Chip {...mark(words.health.states, check.state)} />}>
             <Commands text={check.detail ?? ""} />
             {check.advice && (
               <p>
@@ -92,7 +88,7 @@ function Checks() {
         ))}
       </Lines>
       <Lines title={words.health.cache}>
-        <Line name={health.cache.type} mark={<Chip {...healthMark(health.cache.available ? "OK" : "FAILED")} />}>
+        <Line name={health.cache.type} mark={<Chip {...mark(words.health.states, health.cache.available ? "OK" : "FAILED")} />}>
           {plural(health.cache.size, words.nouns.entries)}
         </Line>
       </Lines>

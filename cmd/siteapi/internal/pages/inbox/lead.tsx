@@ -14,12 +14,11 @@ import { Erase } from "./erase";
 import { save } from "./export";
 import { exact, languageName, plural } from "./format";
 import { useLabel } from "./labels";
-import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, Time, useAction, useNow } from "./parts";
-import type { Question } from "./question";
+import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, type Question, submits, Time, useAction, useNow } from "./parts";
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
-import { isSettled, isUnderWay, leadMark, mailSubject, priceMark } from "./states";
+import { isSettled, isUnderWay, mailSubject, mark } from "./states";
 import { words } from "./words";
 import { Work } from "./work";
 
@@ -34,10 +33,14 @@ interface Props {
 /** A lead, and the dialog that erases its person. The dialog stays open after the erasure, because it shows the receipt. */
 export function LeadDetail({ erased, ...props }: Props) {
   const [erasing, setErasing] = useState<string>();
+  const end = (finished: boolean) => {
+    setErasing(undefined);
+    if (finished) props.close();
+  };
   return (
     <>
       <WholeLead {...props} erase={setErasing} />
-      {erasing && <Erase email={erasing} close={() => setErasing(undefined)} erased={erased} />}
+      {erasing && <Erase email={erasing} close={end} erased={erased} />}
     </>
   );
 }
@@ -60,8 +63,10 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
   }
   const { contact } = lead;
   const decided = !undecided(lead);
-  const failed = lead.deliveries?.filter(({ state }) => state === "FAILED");
-  const others = lead.deliveries?.filter(({ state }) => state !== "FAILED");
+  const failed = lead.state === "FAILED";
+  const deliveries = !!lead.deliveries?.length && (
+    <Deliveries lead={lead} now={now} change={change} reload={query.reload} />
+  );
   return (
     <article class="lead">
       <div class="bar-top">
@@ -77,9 +82,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
       <Head lead={lead} now={now} />
       {lead.deletionRequestedAt && <p class="changed">{words.lead.deletionAsked(exact(lead.deletionRequestedAt))}</p>}
       {may("SALES") && !decided && <Review lead={lead} change={change} />}
-      {!!failed?.length && (
-        <Deliveries title={words.leadStates.FAILED} of={failed} lead={lead} now={now} change={change} reload={query.reload} />
-      )}
+      {failed && deliveries}
       <ContactCard lead={lead} change={change} />
       <RequestCard lead={lead} />
       <Work lead={lead} change={change} />
@@ -92,9 +95,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
           )}
         </Card>
       )}
-      {!!others?.length && (
-        <Deliveries title={words.lead.deliveries} of={others} lead={lead} now={now} change={change} reload={query.reload} />
-      )}
+      {!failed && deliveries}
       {decided && lead.signals.length > 0 && <Card title={words.lead.noticed}><Reasons lead={lead} /></Card>}
       {!!lead.sameAddress?.length && <Others title={words.lead.others} leads={lead.sameAddress} now={now} />}
       {!!lead.audit?.length && <Card title={words.lead.history}><History entries={lead.audit} /></Card>}
@@ -169,7 +170,7 @@ function Head({ lead, now }: { lead: Lead; now: number }) {
         </p>
       </div>
       {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
-      <Chip {...leadMark(lead.state)} />
+      <Chip {...mark(words.leadStates, lead.state)} />
     </header>
   );
 }
@@ -226,7 +227,7 @@ function RequestCard({ lead }: { lead: Lead }) {
   return (
     <Card title={words.lead.request}>
       <p class="estimate"><Estimate of={lead.estimate} /></p>
-      {lead.priceStatus && <Fact name={words.lead.price}><Chip {...priceMark(lead.priceStatus)} /></Fact>}
+      {lead.priceStatus && <Fact name={words.lead.price}><Chip {...mark(words.priceStates, lead.priceStatus)} /></Fact>}
       {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
         <Fact name={words.lead.sentAs}><Estimate of={lead.sentEstimate} /></Fact>
       )}
@@ -277,18 +278,13 @@ export const withdrawQuestion = (purpose: string, leads: number): Question => ({
   confirm: words.consents.withdraw,
 });
 
-interface DeliveriesProps extends CardProps {
-  title: string;
-  of: NonNullable<Lead["deliveries"]>;
-  now: number;
-  reload: () => void;
-}
-
-function Deliveries({ title, of, lead, now, change, reload }: DeliveriesProps) {
+/** The deliveries, with the failed ones first. */
+function Deliveries({ lead, now, change, reload }: CardProps & { now: number; reload: () => void }) {
+  const { FAILED, ...others } = Object.groupBy(lead.deliveries ?? [], ({ state }) => state);
   const explained = lead.noMailReason && lead.noMailReason !== "FAILED" ? visitorMail(lead) : undefined;
   return (
-    <Card title={title}>
-      {of.map((delivery) => (
+    <Card title={FAILED ? words.leadStates.FAILED : words.lead.deliveries}>
+      {[FAILED ?? [], ...Object.values(others)].flat().map((delivery) => (
         <DeliveryCard key={delivery.id} delivery={delivery} now={now} explained={delivery === explained}>
           {isSettled(delivery) ? (
             <Action
@@ -310,12 +306,8 @@ function Deliveries({ title, of, lead, now, change, reload }: DeliveriesProps) {
 function Correct({ address, send }: { address: string; send: (email: string) => Promise<void> }) {
   const [email, setEmail] = useState(address);
   const { busy, act } = useAction(() => send(email.trim()), words.delivery.sending);
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    void act();
-  };
   return (
-    <form class="inline" onSubmit={submit}>
+    <form class="inline" onSubmit={submits(act)}>
       <input
         {...addressField}
         required
@@ -378,7 +370,7 @@ export function Others({ title, leads, now }: OthersProps) {
             <a href={address("leads", { ...leadParams(), lead: lead.reference })}>
               {label("projectType", lead.selections.projectType)}, <Estimate of={lead.estimate} />
             </a>{" "}
-            <span class="muted"><Time at={lead.submittedAt} now={now} /></span> <Chip {...leadMark(lead.state)} />
+            <span class="muted"><Time at={lead.submittedAt} now={now} /></span> <Chip {...mark(words.leadStates, lead.state)} />
           </li>
         ))}
       </ul>

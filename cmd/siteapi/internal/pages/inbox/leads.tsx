@@ -13,7 +13,7 @@ import { Avatar, Chip, Empty, Estimate, FullName, Icon, More, nameOf, Pending, T
 import { address, setParams } from "./route";
 import { type Selection, SelectionBar, useSelection } from "./selection";
 import { type List, may, useList, useQuery } from "./service";
-import { leadMark } from "./states";
+import { mark } from "./states";
 import { words } from "./words";
 import { remember } from "./work";
 
@@ -42,10 +42,6 @@ export function Leads({ params }: { params: Params }) {
   };
   const showNews = () => {
     pane.current?.querySelector(".scroll")?.scrollTo(0, 0);
-    reload();
-  };
-  const erased = () => {
-    close();
     reload();
   };
   const select = (reference: string) => {
@@ -77,7 +73,7 @@ export function Leads({ params }: { params: Params }) {
       </section>
       <section class="detail" aria-label={words.lead.label}>
         {open ? (
-          <LeadDetail key={open} id={open} close={close} update={list.replace} erased={erased} />
+          <LeadDetail key={open} id={open} close={close} update={list.replace} erased={reload} />
         ) : (
           <Empty title={words.list.choose}><Keys /></Empty>
         )}
@@ -239,7 +235,7 @@ function Row({ lead, params, now, byTime, selection }: RowProps) {
         </span>
         <span class="marks">
           {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
-          {lead.state !== "DELIVERED" && <Chip {...leadMark(lead.state)} />}
+          {lead.state !== "DELIVERED" && <Chip {...mark(words.leadStates, lead.state)} />}
           {lead.status !== "NEW" && <Chip text={words.statuses[lead.status]} tone="quiet" />}
         </span>
         {lead.message && <span class="muted excerpt" dir="auto">{lead.message.slice(0, 120)}</span>}

@@ -1,7 +1,7 @@
 // The logins with an account, for admins.
 import { EndLoginDocument, LoginsDocument } from "../generated/inbox";
 import { clock, exact } from "./format";
-import { Action, Empty, Pending } from "./parts";
+import { Action, Again, Empty, Page, Pending } from "./parts";
 import { ask, useQuery } from "./service";
 import { words } from "./words";
 
@@ -13,22 +13,15 @@ export function Logins() {
     query.reload();
   };
   return (
-    <main class="page">
-      <div class="heading">
-        <div>
-          <h1>{words.views.logins}</h1>
-          <p class="muted">{words.logins.intro}</p>
-        </div>
-        <button type="button" onClick={query.reload} disabled={query.loading}>{words.logins.again}</button>
-      </div>
+    <Page view="logins" intro={words.logins.intro} tools={<Again run={query.reload} busy={query.loading} />}>
       <Pending query={query} rows={4} />
       {logins?.length === 0 && <Empty title={words.logins.none} />}
       {!!logins?.length && (
         <section class="card" aria-busy={query.loading}>
           <ul class="lines logins">
-            {logins.map(({ id, actor, role, startedAt, expiresAt }) => (
+            {logins.map(({ id, name, role, startedAt, expiresAt }) => (
               <li key={id}>
-                <strong><bdi>{actor}</bdi></strong>
+                <strong><bdi>{name}</bdi></strong>
                 <span>{words.logins.roles[role]}</span>
                 <span class="muted">
                   {words.logins.time(exact(startedAt), clock(expiresAt))}{" "}
@@ -39,6 +32,6 @@ export function Logins() {
           </ul>
         </section>
       )}
-    </main>
+    </Page>
   );
 }

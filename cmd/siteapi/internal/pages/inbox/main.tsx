@@ -11,9 +11,8 @@ import { LabelsProvider, useLabels } from "./labels";
 import { Leads } from "./leads";
 import { Closed, LogIn } from "./login";
 import { Navigation, type Waiting } from "./navigation";
-import { Toasts } from "./parts";
+import { Questions, Toasts } from "./parts";
 import { People } from "./people";
-import { Questions } from "./question";
 import { useRoute } from "./route";
 import { Logins } from "./logins";
 import { may, useLogin, useQuery } from "./service";
@@ -49,7 +48,7 @@ function Frame() {
         {view === "funnel" && <Funnel params={params} />}
         {view === "health" && <Health />}
         {view === "people" && <People params={params} />}
-        {view === "audit" && <Audit />}
+        {view === "audit" && <Audit params={params} />}
         {view === "logins" && <Logins />}
       </LabelsProvider>
     </div>

@@ -3,8 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Locale } from "../generated/inbox";
 import { estimateText, exact, plural, relative } from "./format";
-import { setParams } from "./route";
-import { confirmed, type Question } from "./question";
+import { setParams, type View } from "./route";
 import type { Failure, Query } from "./service";
 import type { Mark, Tone } from "./states";
 import { chooseLanguage, language, ownNames, words } from "./words";
@@ -41,6 +40,13 @@ export const addressField = {
   spellcheck: false,
   maxLength: 254,
 } as const;
+
+/** Handles the submission of a form, given a function that returns the trimmed text of one of its fields. */
+export const submits = (act: (value: (name: string) => string) => unknown) => (event: SubmitEvent) => {
+  event.preventDefault();
+  const data = new FormData(event.currentTarget as HTMLFormElement);
+  void act((name) => String(data.get(name)).trim());
+};
 
 interface Name {
   readonly firstName: string;
@@ -124,6 +130,35 @@ export function Skeleton({ rows }: { rows: number }) {
 export function Commands({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 ? <code>{part}</code> : part))}</>;
 }
+
+interface PageProps {
+  view: View;
+  intro?: ComponentChildren;
+  /** Filters and buttons next to the heading. */
+  tools: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A view that fills the page, with its heading. */
+export function Page({ view, intro, tools, children }: PageProps) {
+  return (
+    <main class="page">
+      <div class="heading">
+        <div>
+          <h1>{words.views[view]}</h1>
+          <p class="muted">{intro}</p>
+        </div>
+        {tools}
+      </div>
+      {children}
+    </main>
+  );
+}
+
+/** A button that loads a view again. */
+export const Again = ({ run, busy }: { run: () => void; busy: boolean }) => (
+  <button type="button" onClick={run} disabled={busy}>{words.again}</button>
+);
 
 export function Card({ title, children }: { title: string; children: ComponentChildren }) {
   return (
@@ -237,6 +272,55 @@ export function Toasts() {
         </div>
       )}
     </div>
+  );
+}
+
+/** A question before an action that can't be undone. */
+export interface Question {
+  /** The action, and how many leads it changes. */
+  title: string;
+  /** The consequences. */
+  text: string;
+  /** The label of the button that confirms it. */
+  confirm: string;
+  /** The label of a reason, if the action needs one. */
+  reason?: string;
+}
+
+type Asked = Question & { answered: (reason: string | undefined) => void };
+
+let ask: (asked: Asked | undefined) => void = () => {};
+
+/** Asks the user. Returns the reason, or any text if there is none; undefined if the user declines. */
+export const confirmed = (question: Question) =>
+  new Promise<string | undefined>((answered) => ask({ ...question, answered }));
+
+/** The dialog of the question that is open. */
+export function Questions() {
+  const [asked, setAsked] = useState<Asked>();
+  const dialog = useRef<HTMLDialogElement>(null);
+  ask = setAsked;
+  useEffect(() => dialog.current?.showModal(), [asked]);
+  if (!asked) return null;
+
+  const close = () => {
+    asked.answered(dialog.current?.returnValue || undefined);
+    setAsked(undefined);
+  };
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="question">
+      <form class="stack" onSubmit={submits((value) => dialog.current?.close(asked.reason ? value("reason") : asked.confirm))}>
+        <h2 id="question">{asked.title}</h2>
+        <p>{asked.text}</p>
+        {asked.reason && (
+          <input name="reason" required pattern=".*\S.*" maxLength={500} autofocus aria-label={asked.reason} placeholder={asked.reason} />
+        )}
+        <div class="actions">
+          <button type="submit" class="primary">{asked.confirm}</button>
+          <button type="button" onClick={() => dialog.current?.close()}>{words.cancel}</button>
+        </div>
+      </form>
+    </dialog>
   );
 }
 

@@ -6,22 +6,17 @@ import { exportLeads } from "./export";
 import type { Params } from "./filters";
 import { exact, plural } from "./format";
 import { answerOf, isOpen, Others, withdrawQuestion } from "./lead";
-import { Action, addressField, Card, Empty, Fact, Icon, Pending, useNow } from "./parts";
+import { Action, addressField, Card, Empty, Fact, Icon, Pending, submits, useNow } from "./parts";
 import { setParams } from "./route";
 import { ask, may, useQuery } from "./service";
 import { words } from "./words";
 
 export function People({ params: { email } }: { params: Params }) {
-  const find = (event: SubmitEvent) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    setParams({ email: String(data.get("email")).trim() });
-  };
   return (
     <main class="page">
       <h1>{words.views.people}</h1>
       <p class="muted">{words.people.intro}</p>
-      <form class="inline" onSubmit={find}>
+      <form class="inline" onSubmit={submits((value) => setParams({ email: value("email") }))}>
         <input
           {...addressField}
           name="email"

@@ -1,8 +1,7 @@
 // The review of a lead that a bot may have sent.
 import { RejectLeadDocument, ReleaseLeadDocument, type WholeLeadFragment as Lead } from "../generated/inbox";
 import { plural } from "./format";
-import { Action } from "./parts";
-import type { Question } from "./question";
+import { Action, type Question } from "./parts";
 import { ask } from "./service";
 import { words } from "./words";
 

@@ -1,12 +1,11 @@
 // Actions on several leads: the selection, the actions and the failures.
 import { useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
-import { type Failed, maxLeads, type Order, runBulk, undoOf } from "./bulk";
+import { type Failed, maxLeads, type Order, type Orders, runBulk, undoOf } from "./bulk";
 import { count, plural } from "./format";
-import { addressField, FullName, Icon, nameOf } from "./parts";
+import { addressField, confirmed, FullName, Icon, nameOf, type Question, submits } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
 import { address } from "./route";
-import { confirmed, type Question } from "./question";
 import { rejectQuestion } from "./review";
 import { ask, type Failure, ownAddress } from "./service";
 import { words } from "./words";
@@ -50,11 +49,11 @@ interface Props {
   changed: () => void;
 }
 
-/** A finished order. */
+/** What was done, and how to undo it. */
 interface Outcome {
   text: string;
   failed: Failed[];
-  undo?: () => Promise<void>;
+  undo: (() => void) | undefined;
 }
 
 interface Progress {
@@ -72,39 +71,23 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
   const chosen = [...(selection.chosen?.values() ?? [])];
   const t = words.selection;
 
-  /** Runs orders one after the other, each on its leads, and returns what was done. */
-  const runAll = async (orders: [Order, Listed[]][]) => {
+  const run = async (orders: Orders, text: (leads: string) => string, back?: Orders) => {
+    setAssigning(false);
     setResult(undefined);
     stop.current = new AbortController();
     const of = orders.reduce((sum, [, leads]) => sum + leads.length, 0);
-    const sum = { done: 0, failed: [] as Failed[], remaining: [] as Listed[] };
-    let before = 0;
-    for (const [order, leads] of orders) {
-      const shown = (done: number) => setProgress({ done: before + done, of });
-      shown(0);
-      const { done, failed, remaining } = await runBulk(order, leads, shown, stop.current.signal);
-      before += leads.length;
-      sum.done += done;
-      sum.failed.push(...failed);
-      sum.remaining.push(...remaining);
-    }
+    const shown = (done: number) => setProgress({ done, of });
+    shown(0);
+    const { done, failed, remaining } = await runBulk(orders, shown, stop.current.signal);
     setProgress(undefined);
-    selection.select(sum.remaining);
+    selection.select(remaining);
     changed();
-    return sum;
+    const undo = done && back?.length ? () => run(back, t.undone) : undefined;
+    setResult({ text: text(plural(done, words.nouns.leads)), failed, undo });
   };
-  const run = async (order: Order) => {
+  const order = async (order: Order) => {
     const question = questionOf(order, chosen);
-    if (question && !(await confirmed(question))) return;
-    setAssigning(false);
-    const { done, failed, remaining } = await runAll([[order, chosen]]);
-    const back = undoOf(order, chosen.filter((lead) => !remaining.includes(lead)));
-    const undo = async () => {
-      const { done, failed } = await runAll(back);
-      setResult({ text: t.undone(plural(done, words.nouns.leads)), failed });
-    };
-    const text = t.done[order.action](plural(done, words.nouns.leads));
-    setResult({ text, failed, ...(done > 0 && back.length > 0 && { undo }) });
+    if (!question || (await confirmed(question))) await run([[order, chosen]], t.done[order.action], undoOf(order, chosen));
   };
   const selectAll = async () => {
     setFailure(undefined);
@@ -140,15 +123,15 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
         <button type="button" class="plain" onClick={selection.end} aria-label={words.close}><Icon name="close" /></button>
       </div>
       <div class="actions">
-        <button type="button" disabled={none} onClick={() => run({ action: "release" })}>{t.release}</button>
-        <button type="button" disabled={none} onClick={() => run({ action: "reject" })}>{t.reject}</button>
-        <button type="button" disabled={none} onClick={() => run({ action: "retry" })}>{words.delivery.tryNow}</button>
+        {(["release", "reject", "retry"] as const).map((action) => (
+          <button key={action} type="button" disabled={none} onClick={() => order({ action })}>{t[action]}</button>
+        ))}
         <button type="button" disabled={none} aria-expanded={assigning} onClick={() => setAssigning(!assigning)}>
           {words.work.assign} …
         </button>
-        <StatusChoice disabled={none} choose={(status) => run({ action: "status", status })} />
+        <StatusChoice disabled={none} choose={(status) => order({ action: "status", status })} />
       </div>
-      {assigning && <Assign assign={(owner) => run({ action: "assign", owner })} />}
+      {assigning && <Assign assign={(owner) => order({ action: "assign", owner })} />}
     </section>
   );
 }
@@ -186,13 +169,8 @@ function StatusChoice({ disabled, choose }: StatusChoiceProps) {
 
 function Assign({ assign }: { assign: (owner: string | null) => void }) {
   const own = ownAddress();
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    assign(String(data.get("owner")).trim() || null);
-  };
   return (
-    <form class="inline" onSubmit={submit}>
+    <form class="inline" onSubmit={submits((value) => assign(value("owner") || null))}>
       <input
         {...addressField}
         name="owner"

@@ -29,7 +29,7 @@ const roles: Role[] = ["VIEWER", "SALES", "ADMIN"];
 
 interface Login {
   role: Role;
-  /** The account's address, if the provider has verified it. */
+  /** The account's address, if the provider has verified it, or the one that names the token. */
   email?: string;
 }
 
@@ -107,9 +107,9 @@ export function useLogin(): Login | null | undefined {
 export async function logIn(token: string) {
   const response = await send(loginPath, { method: "POST", body: JSON.stringify({ token }) });
   if (response.status === 401) throw new Failure("refused", words.failures.token);
-  const { role }: Login = await read(response);
+  const { role, email }: Login = await read(response);
   notice = "";
-  setLogin({ role });
+  setLogin({ role, ...(email && { email }) });
   tabs.postMessage({ login });
 }
 

@@ -11,15 +11,12 @@ export interface Mark {
   tone: Tone;
 }
 
-const leadTones: Record<LeadState, Tone> = {
+type State = LeadState | DeliveryState | PriceStatus | HealthState;
+
+export const tones: Record<State, Tone> = {
   IN_REVIEW: "warn",
   UNDER_WAY: "busy",
-  FAILED: "bad",
-  DELIVERED: "good",
   REJECTED: "quiet",
-};
-
-const deliveryTones: Record<DeliveryState, Tone> = {
   PENDING: "busy",
   RUNNING: "busy",
   RETRYING: "warn",
@@ -28,18 +25,16 @@ const deliveryTones: Record<DeliveryState, Tone> = {
   DELIVERED: "good",
   NOT_SENT: "quiet",
   UNCONFIRMED: "warn",
-};
-
-const priceTones: Record<PriceStatus, Tone> = {
   VERIFIED: "good",
   HONOURED: "good",
   UNPRICED: "warn",
   NOT_VERIFIED: "quiet",
+  OK: "good",
+  WARNING: "warn",
 };
 
-export const healthTones: Record<HealthState, Tone> = { OK: "good", WARNING: "warn", FAILED: "bad" };
-
-export const leadMark = (state: LeadState): Mark => ({ text: words.leadStates[state], tone: leadTones[state] });
+/** The chip of a state, given the texts of all states of its kind. */
+export const mark = <S extends State>(texts: Record<S, string>, state: S): Mark => ({ text: texts[state], tone: tones[state] });
 
 /** Whether a delivery may still change by itself. */
 export const isUnderWay = ({ state }: { state: DeliveryState }) =>
@@ -48,16 +43,6 @@ export const isUnderWay = ({ state }: { state: DeliveryState }) =>
 /** Whether a delivery is over and needs nobody. It can only be sent again. */
 export const isSettled = ({ state }: { state: DeliveryState }) =>
   state === "DELIVERED" || state === "NOT_SENT" || state === "UNCONFIRMED";
-
-export const deliveryMark = (state: DeliveryState): Mark => ({
-  text: words.deliveryStates[state],
-  tone: deliveryTones[state],
-});
-
-/** The origin of a lead's price range. */
-export const priceMark = (state: PriceStatus): Mark => ({ text: words.priceStates[state], tone: priceTones[state] });
-
-export const healthMark = (state: HealthState): Mark => ({ text: words.health.states[state], tone: healthTones[state] });
 
 /** The subject of a reply to a lead, in the visitor's language, before the reference. */
 export const mailSubject: Record<Locale, string> = {
@@ -76,25 +61,25 @@ interface Delivery {
 
 /** Describes the state of a delivery in a sentence. */
 export function deliverySentence(d: Delivery, now: number): string {
-  const { arrived, running, waitingFor, ...t } = words.delivery;
+  const t = words.delivery;
   const isLater = d.nextAttemptAt !== null && Date.parse(d.nextAttemptAt) > now;
   const next = isLater && d.nextAttemptAt ? relative(d.nextAttemptAt, now) : "";
   switch (d.state) {
     case "DELIVERED":
-      return arrived[d.target];
+      return t.arrived[d.target];
     case "NOT_SENT":
       return t.notSent(d.noMailReason ? words.noMailReasons[d.noMailReason] : (d.reason ?? words.reasons.unknown));
     case "UNCONFIRMED":
       return t.unconfirmed;
     case "RUNNING":
-      return running[d.target];
+      return t.running;
     case "FAILED":
       return t.failed(reasonWords(d));
     case "DISMISSED":
       return t.dismissed(d.reason ?? words.reasons.unknown);
   }
-  if (!d.reason) return next ? `${waitingFor[d.target]}; ${t.firstTry(next)}` : t.turn;
-  return `${waitingFor[d.target]}: ${reasonWords(d)}; ${t.nextTry(next || t.inAMoment)}`;
+  if (!d.reason) return next ? `${t.waiting}: ${t.firstTry(next)}` : t.turn;
+  return `${t.waiting}: ${reasonWords(d)}; ${t.nextTry(next || t.inAMoment)}`;
 }
 
 /** Describes a reason without status codes. An unknown reason is shown unchanged. */

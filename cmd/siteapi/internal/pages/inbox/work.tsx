@@ -11,7 +11,7 @@ import {
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
 import { amount, exact } from "./format";
-import { Action, addressField, Card, Fact, perform, useAction } from "./parts";
+import { Action, addressField, Card, Fact, perform, submits, useAction } from "./parts";
 import { ask, may, ownAddress, useQuery } from "./service";
 import { words } from "./words";
 
@@ -71,12 +71,8 @@ function Owner({ lead, change }: Props) {
     owner ? words.work.assigned(owner) : words.work.freed,
     { undo },
   );
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    void act();
-  };
   return (
-    <form class="inline" onSubmit={submit}>
+    <form class="inline" onSubmit={submits(act)}>
       <input
         {...addressField}
         list="owners"
@@ -138,12 +134,8 @@ function Outcome({ lead, change }: Props) {
     words.outcome.saved,
   );
   if (lead.state === "IN_REVIEW" || lead.state === "REJECTED") return <>{words.notKnown}</>;
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    void act();
-  };
   return (
-    <form class="inline" onSubmit={submit}>
+    <form class="inline" onSubmit={submits(act)}>
       <select
         aria-label={words.outcome.title}
         value={value}
@@ -206,10 +198,6 @@ function Notes({ lead, change }: Props) {
     await change(ask(AddLeadNoteDocument, { id: lead.id, text }));
     type("");
   }, words.work.noted);
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    void act();
-  };
   return (
     <>
       {!!lead.notes?.length && (
@@ -224,7 +212,7 @@ function Notes({ lead, change }: Props) {
           ))}
         </ol>
       )}
-      <form class="note" onSubmit={submit}>
+      <form class="note" onSubmit={submits(act)}>
         <textarea
           rows={2}
           aria-label={words.work.note}

@@ -156,6 +156,14 @@ func TestRestoreIntoAnEmptyFolder(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "repeat these erasures") {
 		t.Fatalf("%v %s", err, out)
 	}
+
+	// It says how to find what was erased since the backup, in the previous folder.
+	s.Run("leads", "erase", "--email", "first@example.com", "--yes")
+	_, list, _ := strings.Cut(string(out), "DATA_DIR=<the previous folder> siteapi ")
+	list, _, _ = strings.Cut(list, "`")
+	if erased, code := s.Run(strings.Fields(list)...); code != 0 || strings.Count(erased, first) != 1 {
+		t.Errorf("%q lists %s", list, erased)
+	}
 	waitForLeads(fresh, 1)
 	if got := stored(fresh); !slices.Equal(got, []string{first}) {
 		t.Errorf("restored leads: %q", got)

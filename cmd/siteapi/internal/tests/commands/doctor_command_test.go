@@ -106,8 +106,16 @@ func TestDoctorOnSettings(t *testing.T) {
 		"RATE_LIMITS=off",
 		"ADMIN_ADDR",
 		"CRM_DRIVER=file",
+		"LEAD_RETENTION is not set",
+		"TRACK_CONTACT=on",
 	} {
 		c.Reports(t, "settings", "WARNING", words)
+	}
+	private, _ := s.Doctor([]string{"LEAD_RETENTION=730d", "TRACK_CONTACT=consent"})
+	for _, check := range private.Checks {
+		if strings.Contains(check.Detail, "LEAD_RETENTION") || strings.Contains(check.Detail, "TRACK_CONTACT") {
+			t.Errorf("with both settings: %+v", check)
+		}
 	}
 
 	empty, _ := s.Doctor([]string{"CONTENT_TYPES="})

@@ -105,7 +105,7 @@ func TestWork(t *testing.T) {
 		t.Errorf("the counts are %s", text)
 	}
 
-	want := []string{"OPENED {}", `ASSIGNED {"owned":true}`, `STATUS {"status":"WAITING"}`, "NOTE {}"}
+	want := []string{"OPENED {}", `ASSIGNED {"owner":"ana@example.com"}`, `STATUS {"status":"WAITING"}`, "NOTE {}"}
 	var acts []string
 	for _, e := range s.AuditEntries() {
 		if strings.Contains(e, ids[1]) {
