@@ -10,7 +10,10 @@ import (
 	"image/png"
 	"math"
 
-	"github.com/phpdave11/gofpdf"
+	"github.com/johnfercher/maroto/v2/pkg/consts/extension"
+	"github.com/johnfercher/maroto/v2/pkg/core"
+	"github.com/johnfercher/maroto/v2/pkg/core/entity"
+	"github.com/johnfercher/maroto/v2/pkg/props"
 	"golang.org/x/image/draw"
 )
 
@@ -136,17 +139,19 @@ func encode(img image.Image) ([]byte, error) {
 // logo draws a prepared logo in the block's top left corner.
 func (b *block) logo(data []byte) {
 	width, height, format := printed(data)
-	b.items = append(b.items, func(p *gofpdf.Fpdf, top float64) {
-		options := gofpdf.ImageOptions{ImageType: format}
-		p.RegisterImageOptionsReader("logo", options, bytes.NewReader(data))
-		p.ImageOptions("logo", marginSide, top, width, height, false, options, 0, "")
+	b.items = append(b.items, func(p core.Provider, top float64) {
+		p.AddImageFromBytes(data,
+			&entity.Cell{Y: top, Width: width, Height: height},
+			&props.Rect{Percent: 100},
+			format,
+		)
 	})
 }
 
 // printed returns the format and the size of a prepared logo on the page, in millimeters.
-func printed(data []byte) (width, height float64, format string) {
+func printed(data []byte) (width, height float64, format extension.Type) {
 	config, name, _ := image.DecodeConfig(bytes.NewReader(data))
 	w, h := float64(config.Width), float64(config.Height)
 	fit := min(logoWidth/w, logoHeight/h, 25.4/logoLeastDPI)
-	return w * fit, h * fit, name
+	return w * fit, h * fit, extension.Type(name)
 }

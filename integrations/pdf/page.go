@@ -2,9 +2,18 @@ package pdf
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
-	"github.com/phpdave11/gofpdf"
+	"github.com/johnfercher/maroto/v2/pkg/components/col"
+	"github.com/johnfercher/maroto/v2/pkg/components/page"
+	"github.com/johnfercher/maroto/v2/pkg/components/row"
+	"github.com/johnfercher/maroto/v2/pkg/components/text"
+	"github.com/johnfercher/maroto/v2/pkg/consts/align"
+	"github.com/johnfercher/maroto/v2/pkg/consts/linestyle"
+	"github.com/johnfercher/maroto/v2/pkg/core"
+	"github.com/johnfercher/maroto/v2/pkg/core/entity"
+	"github.com/johnfercher/maroto/v2/pkg/props"
 
 	"siteapi/integrations/pdf/font"
 )
@@ -35,23 +44,14 @@ type block struct {
 	space   bool   // white space, omitted at the top of pages after the first
 }
 
-// item draws a part of a block. top is the distance of the block's top edge from that of
-// the page.
-type item func(p *gofpdf.Fpdf, top float64)
+// item draws a part of a block. top is the height of the block's top edge on the page.
+type item func(p core.Provider, top float64)
 
-// text places lines one below the other, starting at position x, y of the block. The
-// capitals of a line are centered in its height.
+// text places lines one below the other, starting at position x, y of the block.
 func (b *block) text(s style, x, y float64, lines ...string) {
-	const capital = 0.72 // height of capitals as a share of the type size
-	y += (s.leading + capital*s.size*mmPerPt) / 2
-
-	b.items = append(b.items, func(p *gofpdf.Fpdf, top float64) {
-		p.SetFont(s.family, "", s.size)
-		p.SetTextColor(s.color.red, s.color.green, s.color.blue)
-		for i, line := range lines {
-			p.Text(marginSide+x, top+y+s.height(i), line)
-		}
-	})
+	for i, line := range lines {
+		b.line(s, x, y+s.height(i), line, nil)
+	}
 }
 
 // right places lines one below the other, aligned with the block's right edge.
@@ -61,18 +61,37 @@ func (b *block) right(s style, y float64, lines ...string) {
 	}
 }
 
-// link makes the line at position x, y a link.
+// link makes the line at position x, y a link. maroto paints linked text blue, so the
+// link is a line of blanks on top of the text.
 func (b *block) link(s style, x, y float64, line, address string) {
-	b.items = append(b.items, func(p *gofpdf.Fpdf, top float64) {
-		p.LinkString(marginSide+x, top+y, s.width(line), s.leading, address)
+	blanks := int(math.Ceil(s.width(line) / s.width(nbsp)))
+	b.line(s, x, y, strings.Repeat(nbsp, blanks), &address)
+}
+
+// line places one line of text, centring its capitals in the line height.
+func (b *block) line(s style, x, y float64, line string, link *string) {
+	const capital = 0.72 // height of capitals as a share of the type size
+	size := s.size * mmPerPt
+	y += (s.leading+capital*size)/2 - size
+
+	b.items = append(b.items, func(p core.Provider, top float64) {
+		// The cell is wide enough that maroto does not wrap the line.
+		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000}
+		p.AddText(line, room, &props.Text{
+			Family:    s.family,
+			Size:      s.size,
+			Color:     &s.color,
+			Align:     align.Left,
+			Hyperlink: link,
+		})
 	})
 }
 
 // bar fills a rectangle, such as a rule, a mark or a panel.
-func (b *block) bar(x, y, w, h float64, c rgb) {
-	b.items = append(b.items, func(p *gofpdf.Fpdf, top float64) {
-		p.SetFillColor(c.red, c.green, c.blue)
-		p.Rect(marginSide+x, top+y, w, h, "F")
+func (b *block) bar(x, y, w, h float64, c props.Color) {
+	line := &props.Line{Color: &c, Style: linestyle.Solid, Thickness: h, SizePercent: 100}
+	b.items = append(b.items, func(p core.Provider, top float64) {
+		p.AddLine(&entity.Cell{X: x, Y: top + y + h/2, Width: w}, line)
 	})
 }
 
@@ -149,22 +168,38 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	return s, nil
 }
 
-// page draws a page.
-func (s *sheet) page(p *gofpdf.Fpdf, index int, body []block) {
-	p.AddPage()
-	y := marginTop
-	if index > 0 {
-		s.runningHead(body[0]).draw(p, y)
-		y += headHeight
-	}
-	for _, b := range body {
-		b.draw(p, y)
-		y += b.height
-	}
-	s.foot(index+1).draw(p, pageHeight-marginBottom-footHeight)
+// drawing is the only component of a page. It draws with a function.
+type drawing struct {
+	core.Component // an empty text, for the methods that don't draw
+	draw           func(core.Provider)
 }
 
-func (b block) draw(p *gofpdf.Fpdf, top float64) {
+// Render implements [core.Component].
+func (d drawing) Render(p core.Provider, _ *entity.Cell) { d.draw(p) }
+
+// page draws a whole page in one maroto row. With a row for each block, the way gofpdf
+// sums heights would add an empty page to some documents. maroto's own header and footer
+// are the same on every page, but here the first page has no head, and the heads of the
+// others name the section that continues there.
+func (s *sheet) page(index int, body []block) core.Page {
+	draw := func(p core.Provider) {
+		y := 0.0
+		if index > 0 {
+			s.runningHead(body[0]).draw(p, y)
+			y += headHeight
+		}
+		for _, b := range body {
+			b.draw(p, y)
+			y += b.height
+		}
+
+		s.foot(index+1).draw(p, pageHeight-marginTop-marginBottom-footHeight)
+	}
+
+	return page.New().Add(row.New(1).Add(col.New().Add(drawing{text.New(""), draw})))
+}
+
+func (b block) draw(p core.Provider, top float64) {
 	for _, draw := range b.items {
 		draw(p, top)
 	}

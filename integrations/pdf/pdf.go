@@ -1,6 +1,7 @@
 // Package pdf draws the summary of a submitted quote as an A4 document.
 //
-// Lines and pages are laid out here, and drawn with gofpdf at positions.
+// Line and page breaks are computed here, because maroto breaks lines only between words.
+// maroto receives pages that are already laid out.
 //
 // Known limits: letters that Liberation Sans lacks, or that need shaping (Arabic, CJK,
 // Hebrew), are replaced by a box and logged; the document is not tagged for screen

@@ -10,7 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/johnfercher/maroto/v2"
+	"github.com/johnfercher/maroto/v2/pkg/config"
+	"github.com/johnfercher/maroto/v2/pkg/consts/fontstyle"
+	"github.com/johnfercher/maroto/v2/pkg/consts/pagesize"
+	"github.com/johnfercher/maroto/v2/pkg/core/entity"
+	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
 	"github.com/rs/zerolog"
 
@@ -23,10 +30,15 @@ type Renderer struct {
 	latin, wide func() (*font.Family, error)
 }
 
+// sortCatalogs makes gofpdf write its objects in a fixed order. The setting applies to
+// the whole process.
+var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
+
 // New returns a renderer. The fonts are prepared in the background; the first document
 // waits for them. Replaced letters are logged as a warning with the names of their
 // scripts, but without the text.
 func New(log zerolog.Logger) *Renderer {
+	sortCatalogs()
 	r := &Renderer{log: log, latin: sync.OnceValues(font.Latin), wide: sync.OnceValues(font.Wide)}
 	go func() { _, _ = r.latin() }() // The first Render reports the error.
 	return r
@@ -62,42 +74,50 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 }
 
 func (s *sheet) draw() ([]byte, error) {
-	p := gofpdf.New("P", "mm", "A4", "")
-	p.SetAutoPageBreak(false, 0)
-	p.SetTitle(strings.TrimSpace(s.Words.Title+" "+s.Reference), true)
-	p.SetAuthor(s.company, true)
+	created := s.CreatedAt.UTC()
 
-	// The same lead must give the same bytes.
-	p.SetCatalogSort(true)
-	p.SetCreationDate(s.CreatedAt.UTC())
-	p.SetModificationDate(s.CreatedAt.UTC())
-
-	// gofpdf writes into the font it is given, so each document gets a copy.
-	p.AddUTF8FontFromBytes(regularFamily, "", bytes.Clone(s.family.Regular.TTF))
-	p.AddUTF8FontFromBytes(boldFamily, "", bytes.Clone(s.family.Bold.TTF))
+	m := maroto.New(config.NewBuilder().
+		WithPageSize(pagesize.A4).
+		WithLeftMargin(marginSide).
+		WithRightMargin(marginSide).
+		WithTopMargin(marginTop).
+		WithBottomMargin(marginBottom).
+		WithCompression(true).
+		WithTitle(strings.TrimSpace(s.Words.Title+" "+s.Reference), true).
+		WithAuthor(s.company, true).
+		WithCreationDate(created).
+		WithCustomFonts([]*entity.CustomFont{
+			// gofpdf writes into the font it is given, so each document gets a copy.
+			{Family: regularFamily, Style: fontstyle.Normal, Bytes: bytes.Clone(s.family.Regular.TTF)},
+			{Family: boldFamily, Style: fontstyle.Normal, Bytes: bytes.Clone(s.family.Bold.TTF)},
+		}).
+		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.scale.body.size}).
+		Build())
 
 	for i, body := range s.pages {
-		s.page(p, i, body)
+		m.AddPages(s.page(i, body))
 	}
-	var file bytes.Buffer
-	if err := p.Output(&file); err != nil {
+	doc, err := m.Generate()
+	if err != nil {
 		return nil, err
 	}
-	return finish(file.Bytes(), s.Words.tag.String())
+	return finish(doc.GetBytes(), s.Words.tag.String(), created)
 }
 
 // errTrailer means that the file does not end in the way that this version of gofpdf
 // writes it.
 var errTrailer = errors.New("unexpected end of the PDF library's file")
 
-// finish sets the document's language, which gofpdf can't do. The catalog is the last object
-// of a file, so only the offset of the cross-reference table after it changes.
-func finish(file []byte, lang string) ([]byte, error) {
-	const catalog, table = "/Type /Catalog\n", "startxref\n"
+// finish sets the document's language, which gofpdf can't do, and the modification date,
+// for which gofpdf uses the current time. The catalog is the last object of a file, so
+// only the offset of the cross-reference table after it changes.
+func finish(file []byte, lang string, created time.Time) ([]byte, error) {
+	const modified, catalog, table = "/ModDate (D:", "/Type /Catalog\n", "startxref\n"
 
+	date := bytes.LastIndex(file, []byte(modified))
 	at := bytes.LastIndex(file, []byte(catalog))
 	start := bytes.LastIndex(file, []byte(table))
-	if at < 0 || start < at || !bytes.HasPrefix(file, []byte("%PDF-1.3")) {
+	if date < 0 || at < date || start < at || !bytes.HasPrefix(file, []byte("%PDF-1.3")) {
 		return nil, errTrailer
 	}
 
@@ -112,5 +132,6 @@ func finish(file []byte, lang string) ([]byte, error) {
 	out := slices.Concat(file[:at], []byte(entries), file[at:start+len(table)],
 		fmt.Appendf(nil, "%d\n", offset+len(entries)), rest)
 	copy(out, "%PDF-1.4") // the first version with a document language
+	copy(out[date+len(modified):], created.UTC().Format("20060102150405"))
 	return out, nil
 }

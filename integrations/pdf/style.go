@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/johnfercher/maroto/v2/pkg/props"
+
 	"siteapi/integrations/pdf/font"
 )
 
@@ -22,7 +24,7 @@ type style struct {
 	family  string  // registered name of the face
 	size    float64 // points
 	leading float64 // distance from line to line, in millimeters
-	color   rgb
+	color   props.Color
 }
 
 // typescale holds the styles of a document.
@@ -31,7 +33,7 @@ type typescale struct {
 }
 
 func newTypescale(family *font.Family, p *palette) *typescale {
-	regular := func(size, leading float64, c rgb) style {
+	regular := func(size, leading float64, c props.Color) style {
 		return style{face: family.Regular, family: regularFamily, size: size, leading: leading, color: c}
 	}
 	bold := func(size, leading float64) style {
