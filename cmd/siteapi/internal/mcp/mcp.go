@@ -4,10 +4,12 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -101,6 +103,12 @@ func NewHandler(o Options) http.Handler {
 			r.Header.Set(headerVersion, minVersion)
 		}
 		w.Header().Set("Cache-Control", "no-store")
+
+		body := bufio.NewReader(r.Body)
+		if mark, _ := body.Peek(len("\ufeff")); string(mark) == "\ufeff" {
+			_, _ = body.Discard(len(mark))
+		}
+		r.Body = io.NopCloser(body) // the server closes the request's own
 		byRole[operator.Role].ServeHTTP(w, r)
 	})
 }

@@ -176,6 +176,10 @@ func TestOneCallInEachRequest(t *testing.T) {
 		header := []string{"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: " + version}
 		for body, want := range map[string]int{
 			list:                                http.StatusOK,
+			"\ufeff" + list:                     http.StatusOK,
+			"\ufeff\ufeff" + list:               http.StatusBadRequest,
+			"\ufeff[" + list + "]":              http.StatusBadRequest,
+			"\ufeff":                            http.StatusBadRequest,
 			"[" + list + "]":                    http.StatusBadRequest,
 			"[" + list + "," + list + "]":       http.StatusBadRequest,
 			` [{"jsonrpc":"2.0","method":"x"}]`: http.StatusBadRequest,
