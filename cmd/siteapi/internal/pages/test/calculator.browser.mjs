@@ -196,8 +196,10 @@ test("an accepted request has an address of its own, which a reload keeps and fr
   assert.equal(new URL(page.url()).hash, "#sent");
   await page.reload();
   assert.equal(await sent.innerText(), reference);
+  await page.getByText("One of us reads your request").waitFor(); // the firm's thanks
   await page.getByRole("link", { name: "RO Română" }).click();
   await page.getByRole("heading", { name: "Mulțumim, Ana!" }).waitFor();
+  await page.getByText("Unul dintre noi citește cererea").waitFor();
   await page.getByRole("link", { name: "Deschideți rezumatul" }).click();
   await page.getByRole("heading", { name: "Estimare de preț" }).waitFor();
   await page.goBack();
