@@ -74,11 +74,7 @@ func (a *API) serveDescription(w http.ResponseWriter, r *http.Request) {
 // root field as JSON, a redirect, a page or a download. An error may come with a page.
 func (a *API) handler(rt *Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request.RecorderFrom(r.Context()).Operation(request.Operation{
-			Type:       string(rt.OperationDefinition.Operation),
-			Name:       rt.Name,
-			RootFields: []string{rt.Root.Name},
-		})
+		request.RecorderFrom(r.Context()).Operation(rt.Summary())
 
 		ctx, vars, problem := rt.bind(w, r, a.executor)
 		if problem != nil {

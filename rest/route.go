@@ -18,12 +18,8 @@ type Path struct {
 // Route is an operation with @rest.
 type Route struct {
 	*operations.Operation
-	Method, Path string
-	Body         *Body    // nil: the route takes no body
-	Headers      []string // request headers that the operation reads
-	Codes        []string // errors that only this route returns
-	Produces     string   // media type of a page or a download, empty for JSON
-	Form         bool     // the body is an HTML form, and the response a redirect
+	*operations.Rest
+	Body *Body // nil: the route takes no body
 
 	segments []operations.Argument // variables from the path
 	query    []operations.Argument // variables from the query string
@@ -69,17 +65,10 @@ func compile(list []*operations.Operation) ([]Path, error) {
 	return paths, errors.Join(errs...)
 }
 
-// newRoute reads the arguments of @rest.
+// newRoute returns the route of an operation.
 func newRoute(op *operations.Operation) (*Route, error) {
-	args := op.Rest.ArgumentMap(nil)
-	rt := &Route{Operation: op}
-	rt.Method, _ = args["method"].(string)
-	rt.Path, _ = args["path"].(string)
-	rt.Produces, _ = args["produces"].(string)
-	rt.Form, _ = args["form"].(bool)
-	rt.Headers, rt.Codes = operations.Texts(args["headers"]), operations.Texts(args["codes"])
-
-	if err := rt.bindTo(args); err != nil {
+	rt := &Route{Operation: op, Rest: op.Rest}
+	if err := rt.bindTo(); err != nil {
 		return rt, err
 	}
 	return rt, rt.checkExamples()
@@ -87,7 +76,7 @@ func newRoute(op *operations.Operation) (*Route, error) {
 
 // bindTo assigns each variable its source in a request. A variable has the name of its
 // argument, so that errors use the name that the client sent.
-func (rt *Route) bindTo(args map[string]any) error {
+func (rt *Route) bindTo() error {
 	var err error
 	bound := map[string]bool{}
 	take := func(place, name string) operations.Argument {
@@ -106,23 +95,21 @@ func (rt *Route) bindTo(args map[string]any) error {
 			rt.segments = append(rt.segments, take("path", strings.TrimSuffix(name, "}")))
 		}
 	}
-	for _, name := range operations.Texts(args["query"]) {
+	for _, name := range rt.Query {
 		rt.query = append(rt.query, take("query", name))
 	}
 
-	whole, isWhole := args["body"].(string)
-	fields := operations.Texts(args["bodyFields"])
-	if isWhole || len(fields) > 0 {
-		limit, _ := args["bodyLimit"].(int64)
-		rt.Body = &Body{Limit: limit, Accepts: operations.Texts(args["accepts"])}
+	whole := rt.Rest.Body
+	if whole != "" || len(rt.BodyFields) > 0 {
+		rt.Body = &Body{Limit: rt.BodyLimit, Accepts: rt.Accepts}
 		if rt.Form {
 			rt.Body.Accepts = []string{"application/x-www-form-urlencoded"}
 		}
 	}
-	if isWhole {
+	if whole != "" {
 		rt.Body.variable = new(take("body", whole))
 	}
-	for _, name := range fields {
+	for _, name := range rt.BodyFields {
 		rt.Body.fields = append(rt.Body.fields, take("bodyFields", name))
 	}
 

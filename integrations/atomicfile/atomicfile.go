@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,15 @@ func WriteFile(path string, data []byte) error {
 	return Write(path, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
+	})
+}
+
+// WriteJSON is Write for an indented JSON value.
+func WriteJSON(path string, value any) error {
+	return Write(path, func(w io.Writer) error {
+		out := json.NewEncoder(w)
+		out.SetIndent("", "  ")
+		return out.Encode(value)
 	})
 }
 

@@ -145,24 +145,14 @@ func (s *Store) AuditedLeads(ctx context.Context, reference string) ([]string, e
 // AuditEntries returns a page of the audit.
 func (s *Store) AuditEntries(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
 	var c conditions
-	if len(f.Leads) > 0 {
-		addIn(&c, "lead", f.Leads)
-	}
-	if f.Action != "" {
-		c.add("action = ?", f.Action)
-	}
+	givenIn(&c, "lead", f.Leads)
+	c.given("action = ?", f.Action)
 	if f.Operator != "" {
 		c.add("actor IN (SELECT actor FROM operators WHERE name = ? UNION SELECT ?)", f.Operator, f.Operator)
 	}
-	if !f.Since.IsZero() {
-		c.add("at >= ?", f.Since)
-	}
-	if !f.Until.IsZero() {
-		c.add("at < ?", f.Until)
-	}
-	if f.Before > 0 {
-		c.add("seq < ?", f.Before)
-	}
+	c.given("at >= ?", f.Since)
+	c.given("at < ?", f.Until)
+	c.given("seq < ?", f.Before)
 	return readAudit(ctx, s.db, fmt.Sprintf("%s ORDER BY seq DESC LIMIT %d", c.where(), f.Limit), c.args...)
 }
 

@@ -4,17 +4,14 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/mailbox"
 )
 
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
+func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // HashKey returns the key of the hashes of addresses and networks. It was generated with
 // the database, and does not depend on settings.
@@ -34,7 +31,7 @@ func addressHash(ctx context.Context, db DB, email string) (string, error) {
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(mailbox.Key(email)))
-	return hex.EncodeToString(mac.Sum(nil)), nil
+	return fmt.Sprintf("%x", mac.Sum(nil)), nil
 }
 
 // addConsents stores the consents of a new lead.

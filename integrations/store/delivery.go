@@ -107,18 +107,10 @@ func (s *Store) ListDeliveries(ctx context.Context, f DeliveryFilter) ([]lead.De
 
 func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delivery, error) {
 	var c conditions
-	if f.ID != 0 {
-		c.add("id = ?", f.ID)
-	}
-	if len(f.Leads) > 0 {
-		addIn(&c, "lead_id", f.Leads)
-	}
-	if f.Target != "" {
-		c.add("target = ?", f.Target)
-	}
-	if len(f.States) > 0 {
-		addIn(&c, deliveryState, f.States)
-	}
+	c.given("id = ?", f.ID)
+	givenIn(&c, "lead_id", f.Leads)
+	c.given("target = ?", f.Target)
+	givenIn(&c, deliveryState, f.States)
 	if !slices.ContainsFunc(f.States, lead.DeliveryState.Settled) && len(f.States) > 0 {
 		c.add("progress > 0") // these are few and have their own index
 	}
@@ -127,9 +119,7 @@ func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delive
 	if f.Newest {
 		order, after = " ORDER BY id DESC", "id < ?"
 	}
-	if f.After != 0 {
-		c.add(after, f.After)
-	}
+	c.given(after, f.After)
 	if f.Limit > 0 {
 		order += " LIMIT " + strconv.Itoa(f.Limit)
 	}

@@ -105,9 +105,7 @@ GROUP BY 1, 2, 3, 4, 5, 6`,
 func (s *Store) FunnelLeads(ctx context.Context, f FunnelFilter) ([]LeadCount, error) {
 	var c conditions
 	c.add("review IN (0, 1)")
-	if f.Locale != "" {
-		c.add("locale = ?", f.Locale)
-	}
+	c.given("locale = ?", f.Locale)
 	touch := c.matchFunnel(f, "submitted_at")
 
 	query := fmt.Sprintf(`SELECT %[1]ssource AS source, %[1]scampaign AS campaign, review = 1 AS in_review,
@@ -126,24 +124,16 @@ func (c *conditions) matchFunnel(f FunnelFilter, at string) (touch string) {
 		touch = "first_"
 	}
 
-	if !f.Since.IsZero() {
-		c.add(at+" >= ?", f.Since)
-	}
-	if !f.Until.IsZero() {
-		c.add(at+" < ?", f.Until)
-	}
+	c.given(at+" >= ?", f.Since)
+	c.given(at+" < ?", f.Until)
 	c.origin(touch, f.Sources, f.Campaigns)
 	return touch
 }
 
 // origin adds the conditions on the source and the campaign of a touch.
 func (c *conditions) origin(touch string, sources, campaigns []string) {
-	if len(sources) > 0 {
-		addIn(c, touch+"source", sources)
-	}
-	if len(campaigns) > 0 {
-		addIn(c, touch+"campaign", campaigns)
-	}
+	givenIn(c, touch+"source", sources)
+	givenIn(c, touch+"campaign", campaigns)
 }
 
 // Origins returns the values of a part of the visitors' touches, "source" or "campaign", the

@@ -125,41 +125,23 @@ func (c *conditions) match(f Filter) {
 	if f.Owner != nil {
 		c.add("owner = ?", strings.ToLower(*f.Owner))
 	}
-	if f.Status != "" {
-		c.add("status = ?", f.Status)
-	}
-	if f.Locale != "" {
-		c.add("locale = ?", f.Locale)
-	}
+	c.given("status = ?", f.Status)
+	c.given("locale = ?", f.Locale)
 	c.origin("last_", f.Sources, f.Campaigns)
 
 	if f.ProjectType != "" {
 		slug := strings.ReplaceAll(f.ProjectType, "_", `\_`)
 		c.add(`body LIKE ? ESCAPE '\'`, `%"projectType":"`+slug+`"%`)
 	}
-	if f.Consent != "" {
-		c.add(`id IN (SELECT lead_id FROM consents
+	c.given(`id IN (SELECT lead_id FROM consents
 WHERE purpose = ? AND given = 1 AND withdrawn_at = 0)`, f.Consent)
-	}
 
-	if f.Currency != "" {
-		c.add("currency = ?", f.Currency)
-	}
-	if f.AtLeast != nil {
-		c.add("amount >= ?", *f.AtLeast)
-	}
-	if f.AtMost != nil {
-		c.add("amount <= ?", *f.AtMost)
-	}
+	c.given("currency = ?", f.Currency)
+	c.given("amount >= ?", f.AtLeast)
+	c.given("amount <= ?", f.AtMost)
 
-	if len(f.IDs) > 0 {
-		addIn(c, "id", f.IDs)
-	}
+	givenIn(c, "id", f.IDs)
 
-	if !f.Since.IsZero() {
-		c.add("submitted_at >= ?", f.Since)
-	}
-	if !f.Until.IsZero() {
-		c.add("submitted_at < ?", f.Until)
-	}
+	c.given("submitted_at >= ?", f.Since)
+	c.given("submitted_at < ?", f.Until)
 }

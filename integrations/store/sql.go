@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +113,13 @@ func (c *conditions) add(term string, args ...any) {
 	c.terms = append(c.terms, term)
 }
 
+// given adds a term with a value, unless the value is zero.
+func (c *conditions) given(term string, value any) {
+	if !reflect.ValueOf(value).IsZero() {
+		c.add(term, value)
+	}
+}
+
 // where returns the clause, or an empty string if there are no terms.
 func (c *conditions) where() string {
 	if len(c.terms) == 0 {
@@ -127,6 +135,13 @@ func addIn[T any](c *conditions, column string, values []T) {
 		args[i] = v
 	}
 	c.add(column+" IN ("+strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")+")", args...)
+}
+
+// givenIn is addIn, unless there are no values.
+func givenIn[T any](c *conditions, column string, values []T) {
+	if len(values) > 0 {
+		addIn(c, column, values)
+	}
 }
 
 // insertRows inserts rows, given as one flat list of values. conflict is an ON CONFLICT

@@ -3,7 +3,6 @@ package graphqlhttp
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -265,7 +264,4 @@ func withoutTypename(set ast.SelectionSet) (out ast.SelectionSet) {
 }
 
 // hashText returns the id of a document: the SHA-256 of its text in hexadecimal.
-func hashText(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
+func hashText(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

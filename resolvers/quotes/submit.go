@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -251,8 +250,7 @@ func contentDigest(s *lead.Lead) (string, error) {
 }
 
 func digest(session, content string) string {
-	sum := sha256.Sum256([]byte(session + "\x00" + content))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(session+"\x00"+content)))
 }
 
 // signals returns the signals that a bot sent the lead. A failure of the database or of

@@ -22,6 +22,7 @@ import (
 
 	"siteapi/schema"
 	"siteapi/schema/exec"
+	"siteapi/schema/request"
 )
 
 //go:embed *.graphql
@@ -39,10 +40,10 @@ type Operation struct {
 	Root *ast.Field
 
 	Variables []Argument
-	Arguments []Argument     // the variables, or the fields of the only one
-	Rest      *ast.Directive // nil: no route
-	Command   *Command       // nil: no command
-	Tool      *Tool          // nil: no tool
+	Arguments []Argument // the variables, or the fields of the only one
+	Rest      *Rest      // nil: no route
+	Command   *Command   // nil: no command
+	Tool      *Tool      // nil: no tool
 
 	Schema *ast.Schema
 	whole  string // the only variable, if its fields are the arguments
@@ -61,6 +62,19 @@ type Argument struct {
 
 // Required reports whether the argument must be given.
 func (a Argument) Required() bool { return a.Type.NonNull && a.Default == nil }
+
+// Rest describes the route of an operation by the arguments of @rest.
+type Rest struct {
+	*ast.Directive `json:"-"`
+
+	Method, Path                        string
+	Query, BodyFields, Accepts, Headers []string
+	Body                                string // the variable of the whole body; empty: none
+	BodyLimit                           int64  // bytes
+	Produces                            string // media type of a page or a download, empty for JSON
+	Form                                bool
+	Codes                               []string // errors that only this route returns
+}
 
 // Command describes how an operation is called on the command line.
 type Command struct {
@@ -159,7 +173,10 @@ func (o *Operation) directives() error {
 		o.Arguments = fieldsOf(o.Schema, only[0].Definition)
 	}
 
-	o.Rest = o.Directives.ForName("rest")
+	if d := o.Directives.ForName("rest"); d != nil {
+		o.Rest = &Rest{Directive: d}
+		read(d, o.Rest)
+	}
 	var named []string
 	if d := o.Directives.ForName("command"); d != nil {
 		o.Command = &Command{}
@@ -214,6 +231,11 @@ func (o *Operation) Bind(arguments map[string]any) map[string]any {
 		return arguments
 	}
 	return map[string]any{o.whole: arguments}
+}
+
+// Summary describes the operation for the access log.
+func (o *Operation) Summary() request.Operation {
+	return request.Operation{Type: string(o.Operation), Name: o.Name, RootFields: []string{o.Root.Name}}
 }
 
 // Role returns the lowest role that may run the operation. It is empty if none is required.
@@ -280,16 +302,6 @@ func newArgument(
 ) Argument {
 	constraint := directives.ForName("constraint")
 	return Argument{name, describeBounds(description, constraint), typ, def, value, constraint}
-}
-
-// Texts returns the strings of a list in a directive. It returns none if the list is omitted.
-func Texts(v any) []string {
-	list, _ := v.([]any)
-	out := make([]string, len(list))
-	for i, item := range list {
-		out[i], _ = item.(string)
-	}
-	return out
 }
 
 // OneLine removes the line breaks of a text in the schema.

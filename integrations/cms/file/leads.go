@@ -31,7 +31,7 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	stored, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = write(path, document)
+		err = atomicfile.WriteJSON(path, document)
 	case err == nil && document.Withdrawn():
 		err = replaceConsents(path, stored, document.Consents)
 	}
@@ -45,15 +45,7 @@ func replaceConsents(path string, stored []byte, consents []cms.Consent) error {
 		return fmt.Errorf("decoding the document: %w", err)
 	}
 	fields["consents"] = consents
-	return write(path, fields)
-}
-
-func write(path string, document any) error {
-	data, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, append(data, '\n'))
+	return atomicfile.WriteJSON(path, fields)
 }
 
 // Missing returns the ids that have no file.

@@ -12,7 +12,6 @@ package file
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,11 +78,7 @@ func write(path string, properties, changes map[string]string) error {
 		return nil
 	}
 
-	data, err := json.MarshalIndent(merged, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, append(data, '\n'))
+	return atomicfile.WriteJSON(path, merged)
 }
 
 // Missing returns the addresses without a contact.
@@ -138,8 +133,7 @@ func read(path string) (properties map[string]string, err error) {
 }
 
 func (d *Driver) path(email string) string {
-	digest := sha256.Sum256([]byte(crm.Address(email)))
-	return filepath.Join(d.dir, hex.EncodeToString(digest[:])+".json")
+	return filepath.Join(d.dir, fmt.Sprintf("%x.json", sha256.Sum256([]byte(crm.Address(email)))))
 }
 
 // locked runs f with exclusive access to the folder.

@@ -93,20 +93,18 @@ func (s Service) Run(
 		return nil, schema.Unavailable(fmt.Sprintf("The request to the service at %s failed: %v.", s.Address, err), err)
 	}
 
-	route := op.Rest.ArgumentMap(nil)
 	query := url.Values{}
-	for _, name := range operations.Texts(route["query"]) {
+	for _, name := range op.Rest.Query {
 		if value, given := variables[name]; given {
 			query.Set(name, fmt.Sprint(value))
 		}
 	}
 	var body any
-	if name, ok := route["body"].(string); ok {
+	if name := op.Rest.Body; name != "" {
 		body = variables[name]
 	}
 
-	address := fmt.Sprint(s.Address, route["path"], "?", query.Encode())
-	resp, err := ask(ctx, fmt.Sprint(route["method"]), address, s.token, body)
+	resp, err := ask(ctx, op.Rest.Method, s.Address+op.Rest.Path+"?"+query.Encode(), s.token, body)
 	if err != nil {
 		return failed(err)
 	}

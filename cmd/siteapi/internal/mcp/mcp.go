@@ -175,11 +175,7 @@ func (o Options) offers(op *operations.Operation, role schema.Role) bool {
 // tool returns the function that runs an operation with the arguments of a call.
 func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 	return func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		request.RecorderFrom(ctx).Operation(request.Operation{
-			Type:       string(op.Operation),
-			Name:       op.Name,
-			RootFields: []string{op.Root.Name},
-		})
+		request.RecorderFrom(ctx).Operation(op.Summary())
 
 		var arguments map[string]any
 		if raw := call.Params.Arguments; len(raw) > 0 {
@@ -210,9 +206,7 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 // failed returns an error as a tool result with the problem document of the REST route.
 func failed(ctx context.Context, e *schema.Error) *mcp.CallToolResult {
 	request.RecorderFrom(ctx).Refused(e.Code, e.Fields)
-	text, err := json.Marshal(rest.NewProblem(e, request.CallerFrom(ctx).RequestID))
-	if err != nil { // no field of a problem can fail to encode
-		panic(err)
-	}
+	problem := rest.NewProblem(e, request.CallerFrom(ctx).RequestID)
+	text, _ := json.Marshal(problem) //nolint:errchkjson // params are texts and numbers
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}
 }

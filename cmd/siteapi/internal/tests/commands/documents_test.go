@@ -182,7 +182,7 @@ func example(op *operations.Operation, known *strings.Replacer) (values map[stri
 func request(c *apptest.Client, op *operations.Operation, known *strings.Replacer) apptest.Response {
 	c.T.Helper()
 	route, values, query := op.Rest.ArgumentMap(nil), example(op, known), url.Values{}
-	for _, name := range operations.Texts(route["query"]) {
+	for _, name := range op.Rest.Query {
 		if values[name] != nil {
 			query.Set(name, fmt.Sprint(values[name]))
 			delete(values, name)
