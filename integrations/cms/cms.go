@@ -22,7 +22,8 @@ type Document struct {
 	Language string
 	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not provide it.
 	UpdatedAt time.Time
-	// Fields is the document as a JSON object in which each asset includes its URL.
+	// Fields is the document as a JSON object on one line, in which each asset includes its
+	// URL.
 	// Fields whose names begin with an underscore belong to the CMS and are left out.
 	Fields json.RawMessage
 }

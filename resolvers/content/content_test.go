@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,6 +88,50 @@ func title(t *testing.T, s *Service) string {
 		t.Fatalf("got %+v", docs)
 	}
 	return fields.Title
+}
+
+// A fallback copy on disk is used as a whole or not at all: a full disk, another program or
+// another version may have damaged it.
+func TestDamagedFallbackCopy(t *testing.T) {
+	t.Parallel()
+	source, dir, c := &scriptedCMS{}, t.TempDir(), &clock{}
+	source.set("one", nil)
+	title(t, newService(t, source, dir, c))
+	source.set("", errors.New("down"))
+	path := filepath.Join(dir, "content-locale-en.json")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(whole), "\n")
+	head, line, fields := lines[0], lines[1], lines[2]
+
+	for name, row := range map[string]struct {
+		text   string
+		usable bool
+	}{
+		"as written":                       {string(whole), true},
+		"with a problem of the content":    {strings.Replace(string(whole), `"Hidden":null`, `"Hidden":["x"]`, 1), true},
+		"empty":                            {"", false},
+		"only zeros, after a power cut":    {strings.Repeat("\x00", len(whole)), false},
+		"cut in the head":                  {head[:len(head)/2], false},
+		"cut in the line of a document":    {head + "\n" + line[:len(line)/2], false},
+		"cut before the fields":            {head + "\n" + line, false},
+		"cut in the fields":                {head + "\n" + line + "\n" + fields[:len(fields)/2], false},
+		"a line break at the end":          {string(whole) + "\n", false}, // an editor adds it
+		"a BOM at the beginning":           {"\ufeff" + string(whole), false},
+		"Windows line breaks in the head":  {strings.Replace(string(whole), "\n", "\r\n", 1), true}, // JSON ignores \r
+		"the encoding of earlier versions": {`{"Origin":"o","Documents":[],"Hidden":null}`, false},
+		"of another source":                {strings.Replace(string(whole), `"Origin":"`, `"Origin":"x`, 1), false},
+	} {
+		if err := os.WriteFile(path, []byte(row.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := title(t, newService(t, source, dir, c))
+		if usable := got == "one"; usable != row.usable || !usable && !strings.HasPrefix(got, "error: ") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
 }
 
 func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,15 +51,16 @@ type Snapshot struct {
 // isOf reports whether the snapshot represents an entry.
 func (s *Snapshot) isOf(e cache.Entry) bool { return s != nil && s.entry == e.Revision }
 
-// storedSnapshot is the encoded form of a snapshot.
-type storedSnapshot struct {
-	Origin    string
-	Documents []cms.Document
-	Hidden    []string // problems of documents that are left out
+// snapshotHead is the first line of an encoded snapshot. Two lines for each document
+// follow: the document without its fields, and the fields, which the decoded snapshot
+// shares with the entry.
+type snapshotHead struct {
+	Origin string
+	Hidden []string // problems of documents that are left out
 }
 
 // snapshotForm is the version of the encoding and of the documents in it.
-const snapshotForm = "2"
+const snapshotForm = "3"
 
 // originOf returns an identifier of the source, the types and the encoding of snapshots.
 func originOf(source string, types []string) string {
@@ -101,7 +103,16 @@ func (c *Service) load(ctx context.Context, perspective string, locale schema.Lo
 		return nil, err
 	}
 	docs, hidden := shown(docs, locale)
-	return json.Marshal(storedSnapshot{c.origin, docs, hidden})
+
+	head, err := json.Marshal(snapshotHead{c.origin, hidden})
+	lines := [][]byte{head}
+	for _, doc := range docs {
+		fields := doc.Fields
+		doc.Fields = nil
+		line, failed := json.Marshal(doc)
+		lines, err = append(lines, line, fields), errors.Join(err, failed)
+	}
+	return bytes.Join(lines, []byte("\n")), err
 }
 
 // Inspect fetches the content of a locale from a CMS, to look for problems in it.
@@ -114,15 +125,26 @@ func Inspect(ctx context.Context, source cms.Content, types []string, locale sch
 // decodeSnapshot decodes an entry that load encoded. It logs each problem of the content
 // once.
 func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale schema.Locale) (*Snapshot, error) {
-	var stored storedSnapshot
-	if err := json.Unmarshal(entry.Value, &stored); err != nil {
-		return nil, fmt.Errorf("decoding a content snapshot: %w", err)
-	}
-	if stored.Origin != c.origin {
+	lines := bytes.Split(entry.Value, []byte("\n"))
+	var head snapshotHead
+	if json.Unmarshal(lines[0], &head) != nil || head.Origin != c.origin {
 		return nil, errors.New("the content is from an instance with another configuration")
 	}
 
-	s := newSnapshot(stored.Documents, stored.Hidden, locale, c.formats.Currency)
+	if len(lines)%2 == 0 {
+		return nil, errors.New("the last document of a content snapshot is incomplete")
+	}
+
+	docs := make([]cms.Document, len(lines)/2)
+	for i := range docs {
+		line, fields := lines[1+2*i], lines[2+2*i]
+		if json.Unmarshal(line, &docs[i]) != nil || !json.Valid(fields) {
+			return nil, fmt.Errorf("document %d of a content snapshot is not JSON", i+1)
+		}
+		docs[i].Fields = fields
+	}
+
+	s := newSnapshot(docs, head.Hidden, locale, c.formats.Currency)
 	s.Revision, s.size = entry.Revision, len(entry.Value)
 	for _, problem := range slices.Concat(s.Problems, s.priceProblems) {
 		if _, logged := c.problems.LoadOrStore(problem, true); !logged {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -86,10 +87,12 @@ func (d *Driver) read() ([]cms.Document, error) {
 	defer d.mu.Unlock()
 
 	docs, malformed := d.docs, []error(nil)
-	data, err := os.ReadFile(d.path)
-	sum := sha256.Sum256(data)
+	sum, err := digest(d.path)
 	if err == nil && sum != d.sum {
-		docs, malformed, err = parse(data)
+		var data []byte
+		if data, err = os.ReadFile(d.path); err == nil {
+			docs, malformed, err = parse(data)
+		}
 	}
 	if err != nil {
 		d.log.Error().Err(err).Str("file", d.path).
@@ -102,6 +105,20 @@ func (d *Driver) read() ([]cms.Document, error) {
 		d.log.Warn().Err(err).Str("file", d.path).Msg("leaving out a malformed entry of the content file")
 	}
 	return docs, nil
+}
+
+// digest returns the digest of a file's text. It does not hold the text, since it is called
+// for each locale of changed content.
+func digest(path string) (sum string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return string(hash.Sum(nil)), err
 }
 
 // Watch implements [cms.Watcher] by polling the identity, the size and the modification

@@ -53,6 +53,12 @@ func split(data []byte) (entries []json.RawMessage, err error) {
 		return nil, errors.New("the file is empty")
 	}
 
+	// Most files are one array, of which a decoder would hold several copies.
+	if json.Unmarshal(text, &entries) == nil {
+		return entries, nil
+	}
+
+	entries = nil
 	for in := json.NewDecoder(bytes.NewReader(text)); ; {
 		var value json.RawMessage
 		err := in.Decode(&value)
