@@ -91,8 +91,9 @@ func (s *Store) WithdrawConsent(
 			return err
 		}
 
+		ofPerson := "(address = $2 OR lead_id IN (" + leadsOf("$4") + "))"
 		marked, err := tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
-WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, address, purpose)
+WHERE `+ofPerson+` AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, address, purpose, mailbox.Key(email))
 		if err != nil {
 			return err
 		}
@@ -111,8 +112,8 @@ WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, add
 			Review int64
 		}
 		leads, err := all[row](ctx, tx, "finding its leads", `SELECT id, review FROM leads WHERE id IN (
-  SELECT lead_id FROM consents WHERE withdrawn_at = $1 AND address = $2 AND purpose = $3)`,
-			at, address, purpose)
+  SELECT lead_id FROM consents WHERE withdrawn_at = $1 AND `+ofPerson+` AND purpose = $3)`,
+			at, address, purpose, mailbox.Key(email))
 		if err != nil {
 			return err
 		}

@@ -193,9 +193,20 @@ func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Targe
 		if err := enqueue(ctx, tx, []string{leadID}, target); err != nil || corrected == "" {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE deliveries SET recipient = $1 WHERE lead_id = $2 AND target = $3`,
-			mailbox.Key(corrected), leadID, target)
-		return err
+		_, err = tx.Exec(ctx, `UPDATE deliveries SET recipient = $3, mailbox = $4 WHERE lead_id = $1 AND target = $2`,
+			leadID, target, corrected, mailbox.Key(corrected))
+		if err != nil {
+			return err
+		}
+
+		if _, err := tx.Exec(ctx, `DELETE FROM search_terms WHERE lead_id = $1`, leadID); err != nil {
+			return err
+		}
+		r, err := one[leadRow](ctx, tx, "reading the lead", selectLead+` WHERE id = $1`, leadID)
+		if err != nil {
+			return err
+		}
+		return addTerms(ctx, tx, r.lead(), corrected)
 	})
 }
 

@@ -70,7 +70,7 @@ func (s *Store) Submit(
 			return err
 		}
 
-		if err := addTerms(ctx, tx, first); err != nil {
+		if err := addTerms(ctx, tx, first, ""); err != nil {
 			return err
 		}
 		if err := addConsents(ctx, tx, first); err != nil {

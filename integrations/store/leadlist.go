@@ -96,12 +96,17 @@ func (s *Store) readPage(ctx context.Context, f Filter, after *Position) ([]lead
 	return page, nil
 }
 
+// leadsOf returns the query for the ids of the leads of a mailbox: those with its address, and
+// those for which an operator corrected the address to it.
+func leadsOf(mailbox string) string {
+	return "SELECT id FROM leads WHERE mailbox = " + mailbox +
+		" UNION SELECT lead_id FROM deliveries WHERE mailbox <> '' AND mailbox = " + mailbox
+}
+
 // match adds the conditions of a filter except for its search.
 func (c *conditions) match(f Filter) {
 	if f.Email != "" {
-		c.add("id IN (SELECT id FROM leads WHERE mailbox = ? "+
-			"UNION SELECT lead_id FROM deliveries WHERE recipient = ? AND recipient <> '')",
-			mailbox.Key(f.Email), mailbox.Key(f.Email))
+		c.add("id IN ("+leadsOf("?")+")", mailbox.Key(f.Email), mailbox.Key(f.Email))
 	}
 	if f.Reference != "" {
 		reference := strings.ToLower(f.Reference)

@@ -40,14 +40,16 @@ const (
 // searchTerms returns the terms by which a lead is found: those of its contact, then the
 // first words of its message, as far as the limits allow. The later parts of a hyphenated
 // name and the domain of an e-mail address are terms, too.
-func searchTerms(s lead.Lead) (terms []string) {
+func searchTerms(s lead.Lead, corrected string) (terms []string) {
 	c := s.Contact
-	email := fold(c.Email)
-	_, domain, _ := strings.Cut(email, "@")
 	dialed, _, _ := strings.Cut(strings.TrimPrefix(lead.TelephoneLink(c.Phone), "tel:"), ";")
 	phone := cmp.Or(dialed, c.Phone)
 
-	words := []string{fold(s.ID), email, domain}
+	words := []string{fold(s.ID)}
+	for _, email := range []string{fold(c.Email), fold(corrected)} {
+		_, domain, _ := strings.Cut(email, "@")
+		words = append(words, email, domain)
+	}
 	words = append(words, nationalNumber(phone), strings.TrimLeft(lead.Digits(phone), "0"), ending(phone))
 	words = append(words, ending(fold(c.Phone))) // of a second number or an extension
 	names := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
@@ -109,10 +111,10 @@ func messageTerms(message string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return utf8.RuneCountInString(word) < 3 })
 }
 
-// addTerms stores the search terms of a lead.
-func addTerms(ctx context.Context, tx Tx, l lead.Lead) error {
+// addTerms stores the search terms of a lead and of its corrected address, if it has one.
+func addTerms(ctx context.Context, tx Tx, l lead.Lead, corrected string) error {
 	var values []any
-	for _, term := range searchTerms(l) {
+	for _, term := range searchTerms(l, corrected) {
 		values = append(values, term, l.ID)
 	}
 

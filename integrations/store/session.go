@@ -99,8 +99,10 @@ func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed in
 // leads, in the order in which they began. If another address was typed in a lead's
 // session, that address and the name are left out.
 func (s *Store) SessionsOf(ctx context.Context, email string) ([]lead.Session, error) {
-	return all[lead.Session](ctx, s.db, "reading a person's sessions", `SELECT `+sessionColumns+`,
-CASE WHEN mailbox IN ($1, '') THEN hints ELSE '' END AS hints FROM sessions WHERE id IN (
-  SELECT id FROM sessions`+ofMailbox+` UNION SELECT session_id FROM leads WHERE mailbox = $1)
+	return all[lead.Session](ctx, s.db, "reading a person's sessions", `WITH theirs AS (
+  SELECT session_id, mailbox FROM leads WHERE id IN (`+leadsOf("$1")+`)
+) SELECT `+sessionColumns+`,
+CASE WHEN mailbox IN ($1, '') OR mailbox IN (SELECT mailbox FROM theirs) THEN hints ELSE '' END AS hints
+FROM sessions WHERE id IN (SELECT id FROM sessions`+ofMailbox+` UNION SELECT session_id FROM theirs)
 ORDER BY first_seen, id`, mailbox.Key(email))
 }

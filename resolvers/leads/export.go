@@ -30,7 +30,7 @@ var columns = []string{
 	"owner", "status", "notes", "consent_texts",
 	"record", "first_seen", "last_seen", "visits",
 	"sent_estimate_min", "sent_estimate_max", "sent_currency",
-	"price_revision", "price_lines", "unpriced", "valid_until", "price_differs",
+	"price_revision", "price_lines", "unpriced", "valid_until", "price_differs", "deliveries",
 }
 
 // Kinds of records in an export.
@@ -41,7 +41,10 @@ const (
 )
 
 // exporter writes exports, with times of a zone.
-type exporter struct{ zone *time.Location }
+type exporter struct {
+	zone       *time.Location
+	deliveries map[string][]lead.Delivery // by lead id
+}
 
 // time returns a time with its offset.
 func (e exporter) time(at time.Time) string {
@@ -99,7 +102,8 @@ func (e exporter) cells(l lead.Lead) []string {
 	return slices.Concat(own, l.Attribution.Values(), l.FirstAttribution.Values(),
 		[]string{l.ConsentText()}, e.outcomeCells(l.Outcome),
 		[]string{l.Owner, word(l.Status), e.noteText(l.Notes), wordings(l.Consents)},
-		[]string{recordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price))
+		[]string{recordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price),
+		[]string{deliveryText(e.deliveries[l.ID])})
 }
 
 // sentCells returns the cells of the range that the client sent, empty if it was not
@@ -218,6 +222,18 @@ func wordings(consents []lead.Consent) string {
 	for _, c := range consents {
 		if c.Text != "" {
 			texts = append(texts, c.Purpose+": "+c.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// deliveryText returns what deliveries have in words, as paragraphs: a corrected address, and
+// why they were not sent or were dismissed.
+func deliveryText(list []lead.Delivery) string {
+	var texts []string
+	for _, d := range list {
+		if text := strings.TrimSpace(d.Recipient + " " + d.Reason); text != "" {
+			texts = append(texts, word(d.Target)+": "+text)
 		}
 	}
 	return strings.Join(texts, "\n\n")

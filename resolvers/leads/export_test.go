@@ -16,7 +16,7 @@ func TestExportHasEveryField(t *testing.T) {
 	// A field of the request, fields that a withdrawn consent hides, and a state that
 	// another one hides.
 	hidden := []string{"trace", "consents.given", "consents.siteWording", "rejected"}
-	export := exporter{time.UTC}
+	export := exporter{zone: time.UTC}
 	whole := export.leads([]lead.Lead{*leadtest.Filled()}, false)
 
 	leadtest.Fill(new(lead.Lead), func(path string) {

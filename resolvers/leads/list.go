@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"time"
@@ -51,7 +52,12 @@ func (r *Resolver) Page(
 	if err != nil {
 		return nil, err
 	}
-	export := exporter{r.TimeZone}
+	export := exporter{zone: r.TimeZone}
+	if executor.Selects(ctx, "csv") {
+		if export.deliveries, err = r.deliveriesOf(ctx, found); err != nil {
+			return nil, err
+		}
+	}
 	page := fittingPage(ctx, f, found, list, more, export)
 
 	action, detail := schema.AuditActionListed, operators.ListDetail(ctx, len(page.Edges))
@@ -59,7 +65,8 @@ func (r *Resolver) Page(
 		action = schema.AuditActionExported
 		csv := export.leads(found[:len(page.Edges)], after == "")
 		page.CSV = &csv
-		if f.Email != "" && !page.PageInfo.HasNextPage {
+		alone := store.Filter{Email: f.Email, ByAmount: f.ByAmount, Newest: f.Newest, After: f.After, Limit: f.Limit}
+		if f.Email != "" && reflect.DeepEqual(f, alone) && !page.PageInfo.HasNextPage {
 			person, err := r.other(ctx, f.Email)
 			if err != nil {
 				return nil, err

@@ -3981,8 +3981,8 @@ type LeadConnection {
   pageInfo: PageInfo!
   """
   The leads of the page as CSV, with the columns of ` + "`" + `siteapi leads export` + "`" + ` and times of ` + "`" + `TIME_ZONE` + "`" + `. The first page begins
-  with the column names, so the concatenated pages are a file for a spreadsheet. With ` + "`" + `email` + "`" + `, all other data stored about
-  the person follows at the end. Null for a viewer.
+  with the column names, so the concatenated pages are a file for a spreadsheet. With ` + "`" + `email` + "`" + ` and no other filter, all other
+  data stored about the person follows at the end. Null for a viewer.
   """
   csv: String @personal
 }

@@ -120,14 +120,15 @@ CREATE TABLE deliveries (
   sending      bigint NOT NULL DEFAULT 0, -- number of the operator's repetition
   arrived      text NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
   handed_over  text NOT NULL DEFAULT '{}', -- JSON: the parts that were handed over without a response
-  recipient    text NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
+  recipient    text NOT NULL DEFAULT '', -- a corrected address; empty: the lead's
+  mailbox      text NOT NULL DEFAULT '', -- key of its mailbox
 
   -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.
   progress     bigint NOT NULL GENERATED ALWAYS AS
     (CASE state WHEN 'failed' THEN 1 WHEN 'retrying' THEN 2 WHEN 'pending' THEN 3 ELSE 0 END) STORED,
   UNIQUE (lead_id, target)
 );
-CREATE INDEX deliveries_by_recipient ON deliveries (recipient) WHERE recipient <> '';
+CREATE INDEX deliveries_by_mailbox ON deliveries (mailbox) WHERE mailbox <> '';
 CREATE INDEX deliveries_unended ON deliveries (state, target, created_at, lead_id) WHERE progress > 0;
 
 -- The lock makes changes of two deliveries of one lead take turns: what follows sees both.

@@ -119,14 +119,15 @@ CREATE TABLE deliveries (
   sending      INTEGER NOT NULL DEFAULT 0, -- number of the operator's repetition
   arrived      TEXT NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
   handed_over  TEXT NOT NULL DEFAULT '{}', -- JSON: the parts that were handed over without a response
-  recipient    TEXT NOT NULL DEFAULT '', -- key of the mailbox of a corrected address; empty: the lead's
+  recipient    TEXT NOT NULL DEFAULT '', -- a corrected address; empty: the lead's
+  mailbox      TEXT NOT NULL DEFAULT '', -- key of its mailbox
 
   -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.
   progress     INTEGER NOT NULL GENERATED ALWAYS AS
     (CASE state WHEN 'failed' THEN 1 WHEN 'retrying' THEN 2 WHEN 'pending' THEN 3 ELSE 0 END) STORED,
   UNIQUE (lead_id, target)
 );
-CREATE INDEX deliveries_by_recipient ON deliveries (recipient) WHERE recipient <> '';
+CREATE INDEX deliveries_by_mailbox ON deliveries (mailbox) WHERE mailbox <> '';
 CREATE INDEX deliveries_unended ON deliveries (state, target, created_at, lead_id) WHERE progress > 0;
 
 CREATE TRIGGER deliveries_inserted AFTER INSERT ON deliveries

@@ -326,7 +326,7 @@ export type PersonQueryVariables = Exact<{
 }>;
 
 
-export type PersonQuery = { readonly person: { readonly leads: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }>, readonly consents: ReadonlyArray<{ readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } }>, readonly sessions: ReadonlyArray<{ readonly id: string, readonly lastSeen: string, readonly count: number, readonly firstName: string | null, readonly email: string | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } | null }> } };
+export type PersonQuery = { readonly person: { readonly leads: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly deliveries: ReadonlyArray<{ readonly email: string | null }> | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }>, readonly consents: ReadonlyArray<{ readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } }>, readonly sessions: ReadonlyArray<{ readonly id: string, readonly lastSeen: string, readonly count: number, readonly firstName: string | null, readonly email: string | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } | null }> } };
 
 export type AnswerFragment = { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null };
 
@@ -1058,6 +1058,9 @@ export const PersonDocument = new TypedDocumentString(`
       ...BriefLead
       consents {
         ...Answer
+      }
+      deliveries {
+        email
       }
     }
     consents {

@@ -53,6 +53,7 @@ function Found({ email }: { email: string }) {
     await ask(WithdrawConsentDocument, { id: email, purpose });
     query.reload();
   };
+  const corrected = new Set(leads.flatMap((lead) => lead.deliveries ?? []).flatMap((delivery) => delivery.email ?? []));
   const nothing = leads.length + consents.length + sessions.length === 0;
   return (
     <div class="stack">
@@ -62,6 +63,11 @@ function Found({ email }: { email: string }) {
         </Empty>
       )}
       {leads.length > 0 && <Others title={words.views.leads} leads={leads} now={now} />}
+      {corrected.size > 0 && (
+        <Card title={words.people.corrected}>
+          {[...corrected].map((address) => <p key={address}><bdi>{address}</bdi></p>)}
+        </Card>
+      )}
       {purposes.size > 0 && (
         <Card title={words.consents.title}>
           {[...purposes].map(([purpose, answer]) => (

@@ -43,16 +43,16 @@ func TestCorrectedAddress(t *testing.T) {
 		if out, err := s.Command(args...); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		apptest.Mailed(t, server, "ana@gmail.test", i)
+		apptest.Mailed(t, server, right, i)
 		apptest.Eventually(t, "the delivery is recorded", func() bool { return state() == lead.Delivered })
 	}
-	sent := apptest.MailsTo(server, "ana@gmail.test")
+	sent := apptest.MailsTo(server, right)
 	if sent[0].Header.Get("Message-ID") == sent[1].Header.Get("Message-ID") {
 		t.Error("both mails have the same Message-ID")
 	}
 
 	shown := fmt.Sprint(leadAsOperator(s, id, "contact { email } deliveries { email } audit { action detail }"))
-	if !strings.Contains(shown, "email:"+typed) || !strings.Contains(shown, "email:ana@gmail.test") ||
+	if !strings.Contains(shown, "email:"+typed) || !strings.Contains(shown, "email:Ana@gmail.test") ||
 		!strings.Contains(shown, `"corrected":true`) {
 		t.Errorf("the lead has %s", shown)
 	}

@@ -457,6 +457,7 @@ export const en = {
     nothing: "Nothing is stored here about this address",
     nothingHint: "Erasing also searches the CMS and the CRM.",
     sessions: "Visits to the calculator",
+    corrected: "Corrected address",
     typed: (text: string) => `typed: ${text}`,
     save: "Save everything",
     saved: "Everything was saved.",

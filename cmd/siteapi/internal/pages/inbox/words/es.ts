@@ -452,6 +452,7 @@ export const es: Words = {
     nothing: "Aquí no se guarda nada sobre esta dirección",
     nothingHint: "Al borrar se busca también en el CMS y en el CRM.",
     sessions: "Visitas a la calculadora",
+    corrected: "Dirección corregida",
     typed: (text) => `escrito: ${text}`,
     save: "Guardar todo",
     saved: "Todo está guardado.",

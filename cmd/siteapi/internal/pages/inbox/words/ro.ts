@@ -452,6 +452,7 @@ export const ro: Words = {
     nothing: "Aici nu este stocat nimic despre această adresă",
     nothingHint: "La ștergere se caută și în CMS și în CRM.",
     sessions: "Vizite în calculator",
+    corrected: "Adresă corectată",
     typed: (text) => `tastat: ${text}`,
     save: "Salvează tot",
     saved: "Totul este salvat.",

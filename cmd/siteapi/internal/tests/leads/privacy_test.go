@@ -1,0 +1,271 @@
+package leads
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/systems"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/integrations/store/sqlite"
+)
+
+// personal classifies the columns that hold a visitor's data: by words of their row in the
+// manual's table of privacy. A column "derived from" another one holds no data of its own.
+var personal = map[string]string{
+	"leads.body":              "Leads: name, e-mail",
+	"leads.mailbox":           "derived from leads.body",
+	"leads.session_id":        "Choices and origin of a session",
+	"leads.last_source":       "derived from leads.body",
+	"leads.last_campaign":     "derived from leads.body",
+	"leads.first_source":      "derived from leads.body",
+	"leads.first_campaign":    "derived from leads.body",
+	"leads.owner":             "Operators' work on a lead",
+	"search_terms.term":       "derived from leads.body",
+	"lead_notes.text":         "Operators' work on a lead",
+	"lead_notes.author":       "Names of operators",
+	"deliveries.recipient":    "corrected by an operator",
+	"deliveries.mailbox":      "derived from deliveries.recipient",
+	"deliveries.reason":       "the reason of a dismissal",
+	"consents.text":           "Given consents",
+	"consents.address":        "derived from leads.body",
+	"visitor_mails.address":   "derived from leads.body",
+	"visitor_mails.network":   "Keyed hashes of addresses and networks",
+	"sessions.id":             "Choices and origin of a session",
+	"sessions.hints":          "Contact fields typed before submitting",
+	"sessions.mailbox":        "derived from sessions.hints",
+	"sessions.selections":     "Choices and origin of a session",
+	"sessions.estimate":       "Choices and origin of a session",
+	"sessions.first_touch":    "Choices and origin of a session",
+	"sessions.first_source":   "derived from sessions.first_touch",
+	"sessions.first_campaign": "derived from sessions.first_touch",
+	"sessions.last_touch":     "Choices and origin of a session",
+	"sessions.last_source":    "derived from sessions.last_touch",
+	"sessions.last_campaign":  "derived from sessions.last_touch",
+	"logins.email":            "Logins of operators",
+	"logins.subject":          "Logins of operators",
+	"operators.name":          "Names of operators",
+	"operators.actor":         "Names of operators",
+	"audit.actor":             "The audit: actions on leads by operator",
+	"leads.outcome_by":        "Names of operators",
+}
+
+// impersonal lists the texts without data of a person: ids, states, times, keys and JSON of the
+// service's own words.
+var impersonal = strings.Fields(`
+leads.id leads.content_key leads.locale leads.currency leads.status leads.outcome leads.won_currency leads.texts
+idempotency_keys.key idempotency_keys.lead_id search_terms.lead_id lead_notes.lead_id lead_changes.lead
+deliveries.lead_id deliveries.target deliveries.state deliveries.paused deliveries.errors deliveries.arrived deliveries.handed_over
+consents.lead_id consents.purpose consents.locale visitor_mails.lead_id sessions.locale
+hash_key.key revisions.revision revisions.kind revisions.locale revisions.body
+logins.hash logins.role logins.refresh audit.action audit.lead audit.detail audit.hash audit_head.hash
+service_notes.name service_notes.text edge_receivers.name store_migrations.name store_migrations.checksum`)
+
+// typed has what the person of the test leaves, by a column that holds it.
+var typed = map[string]string{
+	"leads.body":           "Ștefania Țurcanu-Marker",
+	"lead_notes.text":      "note-marker",
+	"deliveries.recipient": "Corrected.Marker@Example.org",
+	"deliveries.reason":    "reason-marker",
+	"consents.text":        "wording-marker",
+	"sessions.hints":       "hint-marker",
+	"sessions.last_touch":  "touch-marker",
+	"leads.last_source":    "source-marker",
+	"leads.owner":          "owner-marker@example.com",
+	"leads.session_id":     "session-marker",
+}
+
+// Every text column of the database is classified. What holds a person's data is in the manual,
+// in the export, on the page of the person, and gone after an erasure, by the typed address and
+// by the corrected one.
+func TestEveryColumnWithDataOfAPerson(t *testing.T) {
+	manual, err := os.ReadFile("OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(manual), "## Privacy")
+	table, _, _ = strings.Cut(table, "**Retention**")
+	for column, words := range personal {
+		of, derived := strings.CutPrefix(words, "derived from ")
+		if derived && personal[of] == "" || !derived && !strings.Contains(table, words) {
+			t.Errorf("the manual's table of privacy lacks %s: %q", column, words)
+		}
+	}
+
+	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
+		for _, address := range []string{"typed.marker@example.com", "CORRECTED.MARKER@example.org"} {
+			t.Run(address, func(t *testing.T) { checkPerson(t, database, address) })
+		}
+	})
+}
+
+func checkPerson(t *testing.T, database, address string) {
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	server.Fail(smtptest.Fault{Step: smtptest.Recipient, Mode: smtptest.Never, To: "typed.marker@example.com", Text: "5.1.1 unknown"})
+	env["DATABASE_URL"] = database
+	env["ADMIN_TOKENS"] = apptest.Owners("owner-marker@example.com")
+	s := apptest.Start(t, env, apptest.Quick)
+	id := leavePerson(t, s)
+
+	db := openDatabase(t, database, s.Env["DATA_DIR"])
+	values := columnValues(t, db)
+	for column := range values {
+		if personal[column] == "" && !slices.Contains(impersonal, column) {
+			t.Errorf("%s is not classified: may it hold a person's data?", column)
+		}
+	}
+	for _, column := range slices.Concat(slices.Collect(maps.Keys(personal)), impersonal) {
+		if _, exists := values[column]; !exists {
+			t.Errorf("there is no column %s", column)
+		}
+	}
+
+	export, err := s.Command("leads", "export", "--email", address)
+	if err != nil {
+		t.Fatal(export)
+	}
+	person, _ := s.Command("leads", "person", address, "--json")
+	for column, marker := range typed {
+		for _, part := range strings.Fields(marker) {
+			if !strings.Contains(values[column], part) {
+				t.Errorf("%s lacks %q, which the test left: %s", column, part, values[column])
+			}
+			if !strings.Contains(export, part) {
+				t.Errorf("the export by %s lacks %q of %s", address, part, column)
+			}
+			if !strings.Contains(person, part) && !strings.Contains("owner-marker@example.com session-marker", part) {
+				t.Errorf("leads person %s lacks %q of %s", address, part, column)
+			}
+		}
+	}
+
+	for _, words := range []string{"corrected.marker", "@example.org", "typed.marker", "țurcanu"} {
+		if out, err := s.Command("leads", "list", "--search", words); err != nil || !strings.Contains(out, lead.Reference(id)) {
+			t.Errorf("the search for %q finds %s", words, out)
+		}
+	}
+
+	if out, err := s.Command("leads", "withdraw", address, "--purpose", "marketing"); err != nil {
+		t.Errorf("the consent is not withdrawn by %s: %s", address, out)
+	}
+	if out, err := s.Command("leads", "erase", "--email", address, "--yes", "--server", s.Base); err != nil {
+		t.Fatal(out)
+	}
+	for column, stored := range columnValues(t, db) {
+		if strings.Contains("leads.owner operators.name operators.actor audit.actor sessions.id", column) ||
+			strings.HasPrefix(column, "sessions.") && personal[column] == "Choices and origin of a session" ||
+			strings.Contains(personal[column], "derived from sessions.") {
+			continue // of operators, or of a session without a person
+		}
+		if strings.Contains(strings.ToLower(stored), "marker") {
+			t.Errorf("after the erasure of %s, %s has %s", address, column, stored)
+		}
+	}
+}
+
+// leavePerson submits a lead and lets operators work on it, so that every column in typed has
+// its text, and returns the id of the lead.
+func leavePerson(t *testing.T, s *apptest.Service) string {
+	t.Helper()
+	origin := object{"source": "source-marker", "campaign": "campaign-marker", "term": "touch-marker"}
+	s.Post("/api/quote/track", object{
+		"sessionId":   "session-marker",
+		"formData":    object{"email": "typed.marker@example.com", "firstName": "hint-marker"},
+		"attribution": origin,
+		"consents":    []any{object{"purpose": "save_progress", "given": true, "text": "wording-marker"}},
+	})
+	input := apptest.NewLead("session-marker")
+	input["contact"] = object{
+		"firstName": "Ștefania", "lastName": "Țurcanu-Marker", "email": "typed.marker@example.com",
+		"phone": "+40 721 000 000", "company": "company-marker",
+	}
+	input["message"], input["attribution"] = "message-marker", origin
+	input["consents"] = []any{object{"purpose": "marketing", "given": true, "text": "wording-marker"}}
+	_, answer := s.Post("/api/quote/submit", input)
+	id, _ := answer["submissionId"].(string)
+
+	state := func(target lead.Target) lead.DeliveryState { return s.Deliveries(id)[target].State }
+	apptest.Eventually(t, "the mail is refused", func() bool { return state(lead.VisitorMail) == lead.NotSent })
+	apptest.Eventually(t, "it is delivered", func() bool { return state(lead.CRM) == lead.Delivered && state(lead.CMS) == lead.Delivered })
+	for _, args := range [][]string{
+		{"leads", "note", id, "note-marker"},
+		{"leads", "assign", id, "owner-marker@example.com"},
+		{"deliveries", "resend", id, "--target", "visitor-mail", "--email", "Corrected.Marker@Example.org"},
+	} {
+		if out, err := s.Command(args...); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	apptest.Eventually(t, "the mail arrives", func() bool { return state(lead.VisitorMail) == lead.Delivered })
+
+	db := openDatabase(t, s.Env["DATABASE_URL"], s.Env["DATA_DIR"]) // a reason as of a dismissal
+	if _, err := db.ExecContext(t.Context(), "UPDATE deliveries SET state = 'dismissed', reason = 'reason-marker' WHERE target = 'crm'"); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func openDatabase(t *testing.T, url, dir string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", url)
+	if url == "" {
+		db, err = sqlite.OpenDB(t.Context(), dir+"/"+systems.DatabaseFile)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// columnValues returns the texts in each text column of the service's own tables.
+func columnValues(t *testing.T, db *sql.DB) map[string]string {
+	t.Helper()
+	columns := strings.Fields(queryTexts(t, db, `SELECT m.name || '.' || c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+WHERE m.type = 'table' AND upper(c.type) = 'TEXT'`))
+	if len(columns) == 0 {
+		columns = strings.Fields(queryTexts(t, db, `SELECT table_name || '.' || column_name FROM information_schema.columns
+WHERE table_schema = 'public' AND data_type IN ('text', 'json', 'jsonb', 'character varying')`))
+	}
+
+	values := map[string]string{}
+	for _, column := range columns {
+		table, name, _ := strings.Cut(column, ".")
+		if !strings.HasPrefix(table, "river") && !strings.HasPrefix(table, "sqlite") {
+			values[column] = cmp.Or(queryTexts(t, db, fmt.Sprintf("SELECT %s FROM %s", name, table)), "")
+		}
+	}
+	return values
+}
+
+// queryTexts returns the rows of a query with one column, or nothing if the database does not
+// know its tables.
+func queryTexts(t *testing.T, db *sql.DB, query string) string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = rows.Close() }()
+	var texts []string
+	for rows.Next() {
+		var text sql.NullString
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, text.String)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(texts, "\n")
+}
