@@ -45,7 +45,7 @@ func WithoutPlaceholders(text string) string {
 
 // SetTexts sets the firm's texts in the document's language, with the placeholders filled
 // in, and the last day of a quote to which the price rules gave none. A placeholder
-// without a value is left out, with the comma and the blank before it.
+// without a value is left out, with the blank before it and the commas around it.
 func (d *Document) SetTexts(t *Texts) error {
 	words, err := WordsIn(d.Locale)
 	if err != nil {
@@ -80,7 +80,8 @@ func fillIn(text string, values []string) string {
 	var pairs []string
 	for i, name := range placeholders {
 		if values[i] == "" {
-			absent := regexp.MustCompile(`(?m)^\{` + name + `\}[,:;]?[ \x{a0}]*|,?[ \x{a0}]*\{` + name + `\}`)
+			absent := regexp.MustCompile(strings.ReplaceAll(
+				`(?m)^{}[,:;]?[ \x{a0}]*|,[ \x{a0}]*{},|,?[ \x{a0}]*{}`, "{}", `\{`+name+`\}`))
 			text = absent.ReplaceAllString(text, "")
 		}
 		pairs = append(pairs, "{"+name+"}", values[i])
