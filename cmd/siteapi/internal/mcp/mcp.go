@@ -118,7 +118,7 @@ func NewHandler(o Options) http.Handler {
 // rebinding.
 func (o Options) isOwn(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	if origin == "" || origin == o.SiteURL {
+	if origin == "" || strings.HasPrefix(o.SiteURL+"/", origin+"/") {
 		return true
 	}
 
