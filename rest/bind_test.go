@@ -20,9 +20,7 @@ func TestPathParameters(t *testing.T) {
 			`produces: "application/pdf", example: {id: "a", locale: "ro"}) ` +
 			`{ quotePdf(id: $id, locale: $locale) { fileName } }`,
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	var got string
 	mux := http.NewServeMux()

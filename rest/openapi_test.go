@@ -21,13 +21,9 @@ const golden = "testdata/openapi.json"
 func described(t *testing.T) *API {
 	t.Helper()
 	list, err := operations.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a, err := New(list, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return a
 }
 
@@ -36,9 +32,7 @@ func TestDescriptionIsTheGoldenFile(t *testing.T) {
 	t.Parallel()
 	a := described(t)
 	if *update {
-		if err := os.WriteFile(golden, a.openapi, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(golden, a.openapi, 0o644))
 	}
 	if want, err := os.ReadFile(golden); err != nil || !bytes.Equal(a.openapi, want) {
 		t.Errorf("the description differs from %s: run go test ./rest -update and review the changes (%v)",
@@ -51,9 +45,7 @@ func TestREADME(t *testing.T) {
 	t.Parallel()
 
 	manual, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	var routes []*Route
 	for _, path := range described(t).Paths {
@@ -77,5 +69,12 @@ func TestREADME(t *testing.T) {
 		if !strings.Contains(string(manual), "\n| `"+string(code)+"` |") {
 			t.Errorf("README.md has no row for the field code %s", code)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -55,15 +55,13 @@ func TestPurge(t *testing.T) {
 			"Content-Type":  "application/json",
 		}},
 	} {
-		url, requests := receiver(t, http.StatusOK)
+		url, requests := receiver(t, 200)
 		cdn, _ := edge.Find(kind)
 		p, err := edge.NewPurger(cdn, "secret", edge.Options{URL: url + "/zones/1/purge?x=y"})
 		if err == nil {
 			err = p.Purge(t.Context(), keys)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		got := <-requests
 		body, _ := io.ReadAll(got.Body)
@@ -82,9 +80,7 @@ func TestPurge(t *testing.T) {
 func TestManual(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range edge.CDNs() {
 		keys := "list `tags` of the JSON body"
 		if c.Keys != "" {
@@ -102,20 +98,14 @@ func TestNotify(t *testing.T) {
 	t.Parallel()
 	const secret = "whsec_bGVhZGxlYWRsZWFkbGVhZGxlYWRsZWFk"
 	verifier, err := standardwebhooks.NewWebhook(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	url, requests := receiver(t, http.StatusNoContent)
+	must(t, err)
+	url, requests := receiver(t, 204)
 	n, err := edge.NewNotifier([]string{secret}, edge.Options{URL: url + "/revalidate"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	ids := map[string]bool{}
 	for range 2 {
-		if err := n.Notify(t.Context(), keys); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Notify(t.Context(), keys))
 		got := <-requests
 		body, _ := io.ReadAll(got.Body)
 
@@ -134,5 +124,12 @@ func TestNotify(t *testing.T) {
 	}
 	if len(ids) != 2 {
 		t.Error("a repetition has the same id: a receiver would ignore it")
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

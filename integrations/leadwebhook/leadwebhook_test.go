@@ -57,9 +57,7 @@ func receiver(t *testing.T, faults ...faulttest.Fault) (string, chan received) {
 func webhook(t *testing.T, o leadwebhook.Options) *leadwebhook.Webhook {
 	t.Helper()
 	h, err := leadwebhook.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
@@ -98,9 +96,7 @@ func TestEvent(t *testing.T) {
 	if err := h.Announce(t.Context(), newLead()); upstream.KindOf(err) != upstream.Unavailable {
 		t.Fatal(err)
 	}
-	if err := h.Announce(t.Context(), newLead()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Announce(t.Context(), newLead()))
 
 	first, again := <-got, <-got
 	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9" ||
@@ -129,9 +125,7 @@ func TestEvent(t *testing.T) {
 		Timestamp time.Time
 		Data      map[string]any
 	}
-	if err := json.Unmarshal([]byte(first.body), &event); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(first.body), &event))
 
 	if event.Type != "lead.created" || !event.Timestamp.Equal(newLead().SubmittedAt) ||
 		event.Data["reference"] != "LR4LB5AK" || event.Data["trace"] != nil {
@@ -149,9 +143,7 @@ func TestMessage(t *testing.T) {
 	odd.Contact.FirstName, odd.Estimate.Min = "*Ana*\u2028_Maria_\u202e", 0.4
 	unpriced.Estimate.Min, unpriced.Estimate.Max = 0, 0
 	for _, l := range []leadwebhook.Announcement{odd, unpriced} {
-		if err := h.Announce(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.Announce(t.Context(), l))
 	}
 
 	want := `{"mrkdwn":false,"text":"New lead LR4LB5AK: ∗Ana∗ ˍMariaˍ &lt;!channel&gt; &amp; Co, ` +
@@ -174,9 +166,7 @@ func TestMessageHasEveryField(t *testing.T) {
 	address, got := receiver(t)
 	lead := leadwebhook.Announcement{Lead: *leadtest.Filled(), Reference: "id", PDFURL: "/", QuoteURL: "/"}
 	lead.Message = "message, first line\n<!channel> second"
-	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), lead); err != nil {
-		t.Fatal(err)
-	}
+	must(t, webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), lead))
 
 	body := (<-got).body
 	for _, path := range leadtest.Fields() {
@@ -203,9 +193,7 @@ func TestWorkIsNotSent(t *testing.T) {
 	for _, o := range []leadwebhook.Options{{Secrets: []string{newSecret}}, {Slack: true}} {
 		o.URL = address
 		for _, l := range []*lead.Lead{leadtest.BeforeWork(), leadtest.Filled()} {
-			if err := webhook(t, o).Announce(t.Context(), leadwebhook.Announcement{Lead: *l}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, webhook(t, o).Announce(t.Context(), leadwebhook.Announcement{Lead: *l}))
 		}
 		if before, after := (<-got).body, (<-got).body; before != after {
 			t.Errorf("it contains the operators' work:\n%s\n%s", after, before)
@@ -217,9 +205,7 @@ func TestWorkIsNotSent(t *testing.T) {
 func TestEventInTheManual(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("../../cmd/siteapi/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, example, _ := strings.Cut(string(manual), "```json\n{\"type\":\"lead.created\"")
 	example, _, _ = strings.Cut(example, "```")
 
@@ -269,5 +255,12 @@ func TestPrivateNetworks(t *testing.T) {
 	err := webhook(t, leadwebhook.Options{URL: named}).Announce(t.Context(), newLead())
 	if err == nil || !strings.Contains(err.Error(), "is not public") || len(got) != 0 {
 		t.Errorf("%d requests: %v", len(got), err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

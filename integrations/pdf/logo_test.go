@@ -32,18 +32,14 @@ func drawn(w, h int, ground, paint color.Color) *image.NRGBA {
 func asPNG(t testing.TB, img image.Image) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := png.Encode(&out, img); err != nil {
-		t.Fatal(err)
-	}
+	must(t, png.Encode(&out, img))
 	return out.Bytes()
 }
 
 func asJPEG(t testing.TB, img image.Image) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := jpeg.Encode(&out, img, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, jpeg.Encode(&out, img, nil))
 	return out.Bytes()
 }
 
@@ -51,9 +47,7 @@ func asJPEG(t testing.TB, img image.Image) []byte {
 func pixels(t *testing.T, logo []byte) image.Image {
 	t.Helper()
 	img, _, err := image.Decode(bytes.NewReader(logo))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return img
 }
 
@@ -75,9 +69,7 @@ func TestLogoFormats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			logo, err := PrepareLogo(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 
 			if w, h, _ := printed(logo); w > logoWidth+1e-9 || h > logoHeight+1e-9 || w <= 0 || h <= 0 {
 				t.Errorf("it is %.1f × %.1f mm", w, h)
@@ -104,9 +96,7 @@ func TestLightLogoGetsADarkBackground(t *testing.T) {
 		"white on green":       {drawn(300, 100, color.NRGBA{G: 120, A: 255}, color.White), false},
 	} {
 		logo, err := PrepareLogo(asPNG(t, c.img))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		r, g, b, _ := pixels(t, logo).At(0, 0).RGBA()
 		if got := r < 0x4000 && g < 0x4000 && b < 0x4000; got != c.dark {
@@ -124,9 +114,7 @@ func TestUnusableLogos(t *testing.T) {
 	binary.BigEndian.PutUint32(bomb[20:], 100_000)
 
 	var animated bytes.Buffer
-	if err := gif.Encode(&animated, drawn(10, 10, color.White, color.Black), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, gif.Encode(&animated, drawn(10, 10, color.White, color.Black), nil))
 
 	for name, raw := range map[string][]byte{
 		"nothing":             nil,
@@ -203,5 +191,12 @@ func TestLogoIsTurned(t *testing.T) {
 		if level, _, _, _ := got.At(5, 5).RGBA(); level > 0x4000 {
 			t.Errorf("%s: the top left corner is another one", tt.why)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

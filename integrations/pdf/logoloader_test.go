@@ -19,9 +19,7 @@ func newHost(t *testing.T, response http.HandlerFunc) (*httptest.Server, *LogoLo
 		AllowedHosts: []string{strings.TrimPrefix(host.URL, "https://")},
 		Transport:    host.Client().Transport,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return host, l
 }
 
@@ -44,11 +42,11 @@ func TestLoadRefuses(t *testing.T) {
 				}
 			}
 		case "/elsewhere":
-			http.Redirect(w, r, elsewhere.URL+"/logo.png", http.StatusFound)
+			http.Redirect(w, r, elsewhere.URL+"/logo.png", 302)
 		case "/plain":
-			http.Redirect(w, r, "http://"+r.Host+"/logo.png", http.StatusFound)
+			http.Redirect(w, r, "http://"+r.Host+"/logo.png", 302)
 		case "/metadata":
-			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusFound)
+			http.Redirect(w, r, "http://169.254.169.254/latest", 302)
 		default:
 			w.Write(good)
 		}
@@ -90,9 +88,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestLoadOfData(t *testing.T) {
 	t.Parallel()
 	l, err := NewLogoLoader(LogoOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	logo := asPNG(t, drawn(30, 10, color.White, color.Black))
 	address := "data:image/png;base64," + base64.StdEncoding.EncodeToString(logo)
@@ -118,9 +114,7 @@ func TestLoadAsksTheCMSForAPNG(t *testing.T) {
 	t.Parallel()
 	p := &pipeline{logo: asPNG(t, drawn(30, 10, color.White, color.Black))}
 	l, err := NewLogoLoader(LogoOptions{AllowedHosts: []string{"cdn.sanity.io"}, Transport: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	if _, err := l.Load(t.Context(), "https://cdn.sanity.io/images/p/d/abc-1x1.svg"); err != nil {
 		t.Fatal(err)

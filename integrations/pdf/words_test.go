@@ -18,18 +18,14 @@ import (
 func family(t *testing.T) *font.Family {
 	t.Helper()
 	f, err := font.Wide()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
 func wordsOf(t *testing.T, locale string) *Words {
 	t.Helper()
 	w, err := WordsIn(locale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w
 }
 

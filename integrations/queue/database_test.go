@@ -136,9 +136,7 @@ func open[D riverdriver.Driver[TX], TX any](
 func (db database) open(t *testing.T, o setup) *subject {
 	t.Helper()
 	q, err := db(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := q.close(); err != nil {
 			t.Error(err)
@@ -186,9 +184,7 @@ func (s *subject) add(t *testing.T, ids ...string) {
 
 func (s *subject) start(t *testing.T) {
 	t.Helper()
-	if err := s.Start(t.Context(), queue.Handlers{Send: s.send}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Start(t.Context(), queue.Handlers{Send: s.send}))
 	t.Cleanup(func() { s.stop(t, time.Minute) })
 }
 

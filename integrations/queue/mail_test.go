@@ -183,9 +183,7 @@ func TestStopAfterTheData(t *testing.T) {
 			})
 		}, queue.TargetConfig{Name: lead.SalesMail, MaxWorkers: 1})
 		q := db.open(t, o)
-		if err := q.Start(t.Context(), queue.Handlers{Send: q.send}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Start(t.Context(), queue.Handlers{Send: q.send}))
 		q.add(t, "lead")
 		<-sent
 		q.stop(t, 100*time.Millisecond)

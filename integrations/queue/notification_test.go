@@ -60,18 +60,14 @@ func notifying(receivers map[string]*cdn, every time.Duration) setup {
 func (s *subject) behind(t *testing.T, name string) bool {
 	t.Helper()
 	found, err := s.Backlogs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return slices.ContainsFunc(found, func(b queue.Backlog) bool { return b.Receiver == name && b.Oldest > 0 })
 }
 
 // change stores a content change.
 func (s *subject) change(t *testing.T) {
 	t.Helper()
-	if err := s.ContentChanged(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.ContentChanged(t.Context()))
 }
 
 // However many processes run, a receiver is notified once after the cache is invalidated
@@ -141,10 +137,15 @@ func TestManyChanges(t *testing.T) {
 	}
 
 	q.stop(t, time.Minute)
-	if err := q.close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.close())
 	if err := q.ContentChanged(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("without the database: %v, want ErrUnavailable", err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -187,9 +187,7 @@ func TestPoisonedLead(t *testing.T) {
 	}
 
 	tg.setFault(nil)
-	if err := q.store.RetryDelivery(t.Context(), d.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.store.RetryDelivery(t.Context(), d.ID))
 	q.waitFor(t, "lead-000", lead.Delivered)
 }
 
@@ -283,9 +281,7 @@ func TestRetryDuringPause(t *testing.T) {
 	}
 
 	tg.setFault(nil)
-	if err := q.store.RetryDelivery(t.Context(), q.delivery(t, "second", lead.CMS).ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, q.store.RetryDelivery(t.Context(), q.delivery(t, "second", lead.CMS).ID))
 	q.waitFor(t, "second", lead.Delivered)
 	q.add(t, "third")
 	q.waitFor(t, "third", lead.Delivered)
@@ -331,9 +327,7 @@ func TestStop(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}))
-		if err := q.Start(t.Context(), queue.Handlers{Send: q.send}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Start(t.Context(), queue.Handlers{Send: q.send}))
 		q.add(t, "lead")
 		<-sent
 

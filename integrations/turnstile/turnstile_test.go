@@ -42,7 +42,7 @@ func TestVerify(t *testing.T) {
 
 			var asked map[string]string
 			vendor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method != http.MethodPost || r.URL.Path != "/turnstile/v0/siteverify" ||
+				if r.Method != "POST" || r.URL.Path != "/turnstile/v0/siteverify" ||
 					r.Header.Get("Content-Type") != "application/json" {
 					t.Errorf("requested with %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"))
 				}

@@ -43,7 +43,7 @@ func TestDoSendsTheRequest(t *testing.T) {
 		b, _ := io.ReadAll(r.Body)
 		got, body = r, string(b)
 		w.Header().Set("X-Response", "yes")
-		w.WriteHeader(http.StatusTeapot)
+		w.WriteHeader(418)
 		fmt.Fprint(w, `{"n":1}`)
 	})
 
@@ -67,7 +67,7 @@ func TestDoSendsTheRequest(t *testing.T) {
 	}
 
 	var response struct{ N int }
-	if resp.Status != http.StatusTeapot || resp.Header.Get("X-Response") != "yes" ||
+	if resp.Status != 418 || resp.Header.Get("X-Response") != "yes" ||
 		resp.Decode(&response) != nil || response.N != 1 {
 		t.Errorf("response %+v", resp)
 	}

@@ -12,9 +12,7 @@ import (
 func TestPublicAudit(t *testing.T) {
 	t.Parallel()
 	clients, err := filepath.Abs("../../schema/clients")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	node, err := exec.LookPath("node")
 	if err == nil {

@@ -179,9 +179,7 @@ func (r *recorder) Dropped([]string)                                {}
 func (s *setup) handler(t testing.TB, records chan recorded) http.Handler {
 	t.Helper()
 	docs, err := graphqlhttp.NewDocuments(s.documents)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	s.options.Documents = docs
 	s.options.Executor = executor.New(executor.Options{
@@ -239,23 +237,17 @@ func (d *endpoint) do(t testing.TB, method, query string, header http.Header, bo
 	}
 
 	req, err := http.NewRequestWithContext(t.Context(), method, target, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, values := range header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
 
 	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer res.Body.Close()
 
 	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return reply{res.StatusCode, res.Header, string(data)}
 }
 
@@ -266,7 +258,7 @@ func (d *endpoint) post(t testing.TB, accept, body string) reply {
 	if accept != "" {
 		header.Set("Accept", accept)
 	}
-	return d.do(t, http.MethodPost, "", header, strings.NewReader(body))
+	return d.do(t, "POST", "", header, strings.NewReader(body))
 }
 
 // ask posts a document.
@@ -280,9 +272,7 @@ func asBody(t testing.TB, v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, enc.Encode(v))
 	return strings.TrimSpace(b.String())
 }
 

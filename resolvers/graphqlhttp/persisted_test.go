@@ -28,7 +28,7 @@ func persistedExtension(hash string) string {
 func (d *endpoint) byHash(t *testing.T, accept, hash string) reply {
 	t.Helper()
 	query := url.Values{"operationName": {""}, "variables": {"{}"}, "extensions": {persistedExtension(hash)}}
-	return d.do(t, http.MethodGet, query.Encode(), http.Header{"Accept": {accept}}, nil)
+	return d.do(t, "GET", query.Encode(), http.Header{"Accept": {accept}}, nil)
 }
 
 // register posts a document with its hash.
@@ -45,7 +45,7 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 	d := newEndpoint(t, nil)
 	hash := sha(phoneQuery)
 
-	for accept, status := range map[string]int{typeJSON: http.StatusOK, typeGraphQL: http.StatusBadRequest} {
+	for accept, status := range map[string]int{typeJSON: 200, typeGraphQL: 400} {
 		got := d.byHash(t, accept, hash)
 		message, code := got.firstError(t)
 		if got.status != status || message != "PersistedQueryNotFound" ||
@@ -75,7 +75,7 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 	// A mutation can be registered, but not run by GET.
 	mutation := `mutation { trackQuote(input: {sessionId: "a"}) { success } }`
 	d.register(t, sha(mutation), mutation)
-	if got := d.byHash(t, typeJSON, sha(mutation)); got.status != http.StatusMethodNotAllowed {
+	if got := d.byHash(t, typeJSON, sha(mutation)); got.status != 405 {
 		t.Errorf("a mutation by GET: %d %s", got.status, got.body)
 	}
 }
@@ -95,7 +95,7 @@ func TestRejectedPersistedQueries(t *testing.T) {
 		"a list":                   `[]`,
 	} {
 		got := d.post(t, "", `{"extensions":{"persistedQuery":`+extension+`}}`)
-		if _, code := got.firstError(t); got.status != http.StatusBadRequest || code != "BAD_USER_INPUT" {
+		if _, code := got.firstError(t); got.status != 400 || code != "BAD_USER_INPUT" {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}
@@ -118,12 +118,8 @@ func TestTrustedDocuments(t *testing.T) {
 
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 
@@ -194,17 +190,11 @@ func TestFormsOfATrustedDocument(t *testing.T) {
 		"deep/er/paragraphs.gql": "query Long { content(documentType: \"\"\"\n  heroSection\n\"\"\") { id } }",
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	list, err := graphqlhttp.ReadTrusted(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := newEndpoint(t, func(s *setup) { s.documents.Trusted, s.documents.TrustedOnly = list, true })
 
 	const (
@@ -289,9 +279,7 @@ func TestUnreadableTrustedDocuments(t *testing.T) {
 		"empty":           `{}`,
 		"another version": `{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}`,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 		if list, err := graphqlhttp.ReadTrusted(path); err == nil {
 			t.Errorf("%s: read as %v", name, list)
 		}
@@ -329,5 +317,12 @@ func TestUnreadableTrustedDocuments(t *testing.T) {
 		TrustedOnly: true,
 	}); err == nil {
 		t.Error("only trusted documents, but none: accepted")
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -55,14 +55,14 @@ func succeeding(int64) error { return nil }
 // begin sends a request and returns a function that waits for its response.
 func (e *pausedEndpoint) begin(ctx context.Context, query string) func() string {
 	body := strings.NewReader(`{"query":"` + strings.ReplaceAll(query, `"`, `\"`) + `"}`)
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", body)
+	r := httptest.NewRequestWithContext(ctx, "POST", "/graphql", body)
 	r.Header.Set("Content-Type", typeJSON)
 
 	w, done := httptest.NewRecorder(), make(chan struct{})
 	go func() { defer close(done); e.handler.ServeHTTP(w, r) }()
 	return func() string {
 		<-done
-		if w.Code != http.StatusOK {
+		if w.Code != 200 {
 			return fmt.Sprint(w.Code, " ", w.Body)
 		}
 		return w.Body.String()

@@ -144,7 +144,7 @@ func TestHeadersForCaches(t *testing.T) {
 	const public = "public, max-age=0, must-revalidate"
 	d := newEndpoint(t, nil)
 	get := func(q string, header http.Header) reply {
-		return d.do(t, http.MethodGet, url.Values{"query": {q}}.Encode(), header, nil)
+		return d.do(t, "GET", url.Values{"query": {q}}.Encode(), header, nil)
 	}
 
 	for range 2 { // executed, then cached
@@ -156,10 +156,10 @@ func TestHeadersForCaches(t *testing.T) {
 		}
 
 		for match, status := range map[string]int{
-			etag:                           http.StatusNotModified,
-			strings.TrimPrefix(etag, "W/"): http.StatusNotModified,
-			`"other", ` + etag:             http.StatusNotModified,
-			`"other"`:                      http.StatusOK,
+			etag:                           304,
+			strings.TrimPrefix(etag, "W/"): 304,
+			`"other", ` + etag:             304,
+			`"other"`:                      200,
 		} {
 			got := get(phoneQuery, http.Header{"If-None-Match": {match}})
 			if got.status != status || got.header.Get("ETag") != etag || got.header.Get("Cache-Control") != public {
@@ -176,8 +176,8 @@ func TestHeadersForCaches(t *testing.T) {
 
 	// A condition has no effect on a POST.
 	header := http.Header{"Content-Type": {typeJSON}, "If-None-Match": {"*"}}
-	got := d.do(t, http.MethodPost, "", header, strings.NewReader(asBody(t, map[string]any{"query": phoneQuery})))
-	if got.status != http.StatusOK || got.header.Get("Cache-Control") != public || got.header.Get("Vary") != "" {
+	got := d.do(t, "POST", "", header, strings.NewReader(asBody(t, map[string]any{"query": phoneQuery})))
+	if got.status != 200 || got.header.Get("Cache-Control") != public || got.header.Get("Vary") != "" {
 		t.Errorf("POST with a condition: %d %v", got.status, got.header)
 	}
 

@@ -65,9 +65,7 @@ func TestServerUnavailable(t *testing.T) {
 		"stopped": func(t *testing.T, s *valkeyserver.Server) func() {
 			s.Stop()
 			return func() {
-				if err := s.Start(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Start())
 			}
 		},
 		"frozen": func(t *testing.T, s *valkeyserver.Server) func() {
@@ -142,9 +140,7 @@ func TestFillAcrossAnOutage(t *testing.T) {
 
 	<-began
 	server.Stop()
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Start())
 
 	eventually(t, "the server is available again", func() bool {
 		return c.Invalidate(t.Context(), "other") == nil
@@ -172,13 +168,9 @@ func TestRestoredData(t *testing.T) {
 	do(t, server, "SAVE")
 
 	s.value.Store("new")
-	if err := a.Invalidate(t.Context(), "k"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Invalidate(t.Context(), "k"))
 	server.Stop()
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Start())
 
 	c := open(t, server.URL(), "p:")
 	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
@@ -213,9 +205,7 @@ func TestStartWhileUnavailable(t *testing.T) {
 
 	c, s := open(t, server.URL(), "p:"), newContent("v")
 	read(t, c, "k", s, "v")
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Start())
 
 	eventually(t, "entries are stored", func() bool {
 		read(t, c, "k", s, "v")
@@ -298,5 +288,12 @@ func TestAddresses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -16,9 +16,7 @@ import (
 func open(t *testing.T, url, prefix string) *valkey.Cache {
 	t.Helper()
 	conn, err := valkeyconn.Open(t.Context(), url, func(bool, error) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	c := valkey.New(conn, prefix)
 	t.Cleanup(func() { _ = c.Close() })

@@ -36,9 +36,7 @@ func TestConformance(t *testing.T) {
 				paths, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "cms", "*.json"))
 				for _, p := range paths {
 					text, err := os.ReadFile(p)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					stored[strings.TrimSuffix(filepath.Base(p), ".json")] = text
 				}
 				return stored
@@ -52,9 +50,7 @@ func open(t *testing.T, text string) (d *file.Driver, path string) {
 	t.Helper()
 	path = contentFile(t, text)
 	d, err := file.Open(file.Options{Path: path, Dir: filepath.Dir(path)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d, path
 }
 
@@ -68,9 +64,7 @@ func contentFile(t *testing.T, text string) string {
 
 func write(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func page(id string) string { return fmt.Sprintf(`[{"_id":%q,"_type":"page"}]`, id) }
@@ -79,9 +73,7 @@ func page(id string) string { return fmt.Sprintf(`[{"_id":%q,"_type":"page"}]`, 
 func pages(t *testing.T, d *file.Driver) []string {
 	t.Helper()
 	docs, err := d.Fetch(t.Context(), cms.Query{Types: []string{"page"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	ids := []string{}
 	for _, doc := range docs {
@@ -106,9 +98,7 @@ func TestContentForms(t *testing.T) {
 		var log bytes.Buffer
 		path := contentFile(t, text)
 		d, err := file.Open(file.Options{Path: path, Dir: filepath.Dir(path), Log: zerolog.New(&log)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := pages(t, d); !slices.Equal(got, want.ids) || !strings.Contains(log.String(), want.logged) {
 			t.Errorf("%q: %q, want %q; logged %s", text, got, want.ids, log.String())
 		}
@@ -138,9 +128,7 @@ func TestBrokenContentKeepsTheOld(t *testing.T) {
 	for name, spoil := range map[string]func(){
 		"broken": func() { write(t, path, `[{"_id":"b","_ty`) },
 		"removed": func() {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(path))
 		},
 	} {
 		spoil()
@@ -193,9 +181,7 @@ func TestWatch(t *testing.T) {
 
 	// A deployment puts another file of the same size and time in its place.
 	before, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, path+".next", page("deployed"))
 	err = errors.Join(os.Chtimes(path+".next", before.ModTime(), before.ModTime()), os.Rename(path+".next", path))
 	if after, statErr := os.Stat(path); err != nil || statErr != nil || after.Size() != before.Size() {
@@ -234,9 +220,7 @@ func TestAssetsOfAnExport(t *testing.T) {
 func TestLeadFiles(t *testing.T) {
 	t.Parallel()
 	d, path := open(t, "[]")
-	if err := d.Put(t.Context(), cmstest.Lead("abc")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Put(t.Context(), cmstest.Lead("abc")))
 	info, err := os.Stat(filepath.Join(filepath.Dir(path), "cms", "quoteSubmission.abc.json"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
@@ -249,9 +233,7 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 	t.Parallel()
 	d, path := open(t, "[]")
 	dir := filepath.Dir(path)
-	if err := d.Put(t.Context(), cmstest.Lead("whole")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Put(t.Context(), cmstest.Lead("whole")))
 	for name, content := range map[string]string{
 		"quoteSubmission.cut.json":    `{"contact":{"email":"Eva@Example.com"`,
 		"quoteSubmission.odd.json":    `["eva@example.com"]`,
@@ -279,9 +261,7 @@ func TestSample(t *testing.T) {
 	t.Parallel()
 	d, _ := open(t, string(file.Sample()))
 	docs, err := d.Fetch(t.Context(), cms.Query{Types: []string{"siteSettings", cms.OptionType}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	if options := len(docs) - 1; options < 20 || len(cms.Labels(docs, "ro")) != options {
 		t.Errorf("%d labels for %d options", len(cms.Labels(docs, "ro")), options)
@@ -298,5 +278,12 @@ func TestSample(t *testing.T) {
 	text := string(file.Sample())
 	if strings.ContainsAny(text, "şţŞŢ") || strings.Contains(text, `"http://`) {
 		t.Error("the sample contains letters with a cedilla or an address without TLS")
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

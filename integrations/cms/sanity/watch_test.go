@@ -3,7 +3,6 @@ package sanity_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,8 +107,8 @@ func TestStreamEnds(t *testing.T) {
 func TestWatchWithoutAStream(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]faulttest.Fault{
-		"refused": faulttest.Respond(http.StatusInternalServerError),
-		"a page":  faulttest.Page(http.StatusOK),
+		"refused": faulttest.Respond(500),
+		"a page":  faulttest.Page(200),
 		"hanging": faulttest.Of(faulttest.Hang),
 	} {
 		t.Run(name, func(t *testing.T) {

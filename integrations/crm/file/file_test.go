@@ -22,17 +22,13 @@ import (
 func open(t *testing.T, dir string) *file.Driver {
 	t.Helper()
 	d, err := file.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
 func upsert(t *testing.T, d *file.Driver) {
 	t.Helper()
-	if err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil)))
 }
 
 // contactFile returns the file of the only contact.
@@ -83,9 +79,7 @@ func TestFiles(t *testing.T) {
 
 	upsert(t, d)
 	before, err := os.Stat(contactFile(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	upsert(t, d)
 	if after, err := os.Stat(contactFile(t, dir)); err != nil || !os.SameFile(before, after) {
@@ -93,9 +87,7 @@ func TestFiles(t *testing.T) {
 	}
 
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		if info, err := e.Info(); err != nil || strings.Contains(e.Name(), "ana") ||
 			info.Mode().Perm()&0o077 != 0 {
@@ -109,9 +101,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := d.Erase(t.Context(), crmtest.Ana); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Erase(t.Context(), crmtest.Ana))
 	if _, err := os.Stat(temporary); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the temporary file still exists: %v", err)
 	}
@@ -139,9 +129,7 @@ func TestFolderLost(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "crm")
 	d := open(t, dir)
-	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)))
 
 	for op, err := range map[string]error{
 		"Upsert": d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil)),
@@ -160,9 +148,7 @@ func TestLockIsHeldElsewhere(t *testing.T) {
 	d := open(t, dir)
 
 	lock := flock.New(filepath.Join(dir, ".lock"))
-	if err := lock.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, lock.Lock())
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
@@ -171,8 +157,13 @@ func TestLockIsHeldElsewhere(t *testing.T) {
 		t.Errorf("upserting: %v", err)
 	}
 
-	if err := lock.Close(); err != nil {
+	must(t, lock.Close())
+	upsert(t, d)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
-	upsert(t, d)
 }

@@ -31,9 +31,7 @@ func TestOutcomesOfContacts(t *testing.T) {
 	found := map[string]crm.Outcome{}
 	pages, until := 0, time.Time{}
 	for page, err := range a.Outcomes(t.Context(), at) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if pages++; page.Until.Before(until) {
 			t.Errorf("page %d ends at %v, before %v", pages, page.Until, until)
 		}
@@ -93,9 +91,7 @@ func TestOutcomesOfDeals(t *testing.T) {
 
 		var found []crm.Outcome
 		for page, err := range a.Outcomes(t.Context(), time.Now()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			found = append(found, page.Outcomes...)
 		}
 		if tt.want.Value == "" {

@@ -185,9 +185,7 @@ func TestStageByIDsAndLabels(t *testing.T) {
 func TestUnpreparedDeals(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{}, withDeals)
-	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)))
 	a.onlyDeal(t, "a token that may create properties", ana)
 
 	a = open(t, ht.Options{Lacks: []string{"crm.schemas.deals"}}, withDeals)
@@ -200,9 +198,7 @@ func TestUnpreparedDeals(t *testing.T) {
 	a = preparedAccount(t, ht.Options{Lacks: []string{"crm.schemas"}}, withDeals)
 	a.stub.Fail(faulttest.Respond(400).On("POST /deals").With(
 		`{"message":"not valid: [{\"error\":\"INVALID_OPTION\",\"name\":\"quote_complexity\"}]"}`))
-	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)))
 	if p := a.onlyDeal(t, "", ana).Properties; p["quote_complexity"] != "" || p["quote_timeline"] == "" ||
 		!strings.Contains(strings.Join(a.omitted, " "), "quote_complexity") {
 		t.Errorf("%v, omitted %q", p, a.omitted)
@@ -265,9 +261,7 @@ func TestCheckOfDeals(t *testing.T) {
 func TestDeletedDeals(t *testing.T) {
 	t.Parallel()
 	a := prepared(t, ht.Options{}, withDeals)
-	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)))
 	a.stub.Discard(crmtest.FirstID)
 	e := expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
 	if !strings.Contains(e.Detail, "recycling bin") || len(a.stub.Deals()) != 1 {
@@ -321,9 +315,7 @@ func TestErasureOfDealsFails(t *testing.T) {
 		"DELETE /deals":        {"quote_contact_email": ""},
 	} {
 		a := prepared(t, ht.Options{}, withDeals)
-		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)))
 		a.stub.Fail(faulttest.Respond(503).On(on))
 		_, err := a.EraseDeals(t.Context(), []string{crmtest.FirstID}, []string{ana})
 		expectKind(t, err, upstream.Unavailable)
@@ -360,5 +352,12 @@ func TestManyDealsOfAPerson(t *testing.T) {
 	}
 	if deals := a.stub.Deals(); slices.ContainsFunc(deals, func(d ht.Deal) bool { return !d.InBin }) {
 		t.Error("some deals still exist")
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -78,9 +78,7 @@ func (s *scripted) serve(conn *net.TCPConn) {
 func (s *scripted) start(t *testing.T) (addr string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -232,9 +230,7 @@ func TestNonASCIIHeaders(t *testing.T) {
 				t.Errorf("SMTPUTF8 was asked for: %v", got.UTF8)
 			}
 			sent, err := mail.ReadMessage(bytes.NewReader(server.Mails()[0].Data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			reply := ""
 			if list, err := sent.Header.AddressList("Reply-To"); err == nil {
 				reply = list[0].Address

@@ -22,9 +22,7 @@ import (
 func start(t *testing.T, o smtptest.Options) *smtptest.Server {
 	t.Helper()
 	s, err := smtptest.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -33,9 +31,7 @@ func start(t *testing.T, o smtptest.Options) *smtptest.Server {
 func open(t *testing.T, s *smtptest.Server, address string) *smtp.Sender {
 	t.Helper()
 	u, err := smtp.ParseURL(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return smtp.New(smtp.Options{
 		URL:  u,
 		From: "quotes@lumen.test",
@@ -89,9 +85,7 @@ func TestSendOverTLS(t *testing.T) {
 			t.Parallel()
 			server := start(t, c.options)
 			sender := open(t, server, c.address)
-			if err := sender.Send(t.Context(), message("ana@client.test")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, sender.Send(t.Context(), message("ana@client.test")))
 			mails := server.Mails()
 			if len(mails) != 1 || mails[0].From != "quotes@lumen.test" || mails[0].To != "ana@client.test" {
 				t.Fatalf("the server accepted %v", mails)
@@ -252,13 +246,9 @@ func TestHeaders(t *testing.T) {
 			server := start(t, smtptest.Options{})
 			m := message("ana@client.test")
 			m.Subject, m.From.Name, m.Text = text, text, text
-			if err := open(t, server, "smtp://localhost").Send(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, open(t, server, "smtp://localhost").Send(t.Context(), m))
 			sent, err := mail.ReadMessage(bytes.NewReader(server.Mails()[0].Data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			checkHeaders(t, sent, text)
 		})
 	}
@@ -315,5 +305,12 @@ func TestParseURL(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error contains the password: %v", err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

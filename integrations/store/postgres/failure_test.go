@@ -69,9 +69,7 @@ func tableLocked(t *testing.T, at string) {
 	if err == nil {
 		_, err = c.Exec(t.Context(), `BEGIN; LOCK TABLE leads, sessions`)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	var wg sync.WaitGroup
 	for i := range 10 {
@@ -89,9 +87,7 @@ func tableLocked(t *testing.T, at string) {
 	}
 	wg.Wait()
 
-	if err := c.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Close(t.Context()))
 
 	if _, _, err := db.Submit(t.Context(), storetest.Lead(20)); err != nil {
 		t.Errorf("after the lock is released: %v", err)

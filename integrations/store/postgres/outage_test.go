@@ -31,9 +31,7 @@ func wantUnavailable(t *testing.T, what string, try func() error) {
 func TestOpenWhileUnavailable(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer silent.Close()
 
 	server := pgserver.Start(t)

@@ -24,9 +24,7 @@ func subject(url string) storetest.Subject {
 	connect := func(t testing.TB) *pgx.Conn {
 		t.Helper()
 		c, err := pgx.Connect(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return c
 	}
 
@@ -62,14 +60,17 @@ func subject(url string) storetest.Subject {
 			defer c.Close(t.Context())
 
 			rows, err := c.Query(t.Context(), query)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			all, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return all
 		},
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -43,9 +43,7 @@ func (*planner) Write(context.Context, func(context.Context, store.Tx) error) er
 func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = o.Close() })
 
 	now := time.Now()

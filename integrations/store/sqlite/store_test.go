@@ -24,9 +24,7 @@ func TestStore(t *testing.T) {
 func subject(t testing.TB, path string) storetest.Subject {
 	t.Helper()
 	db, err := sqlite.OpenDB(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -92,9 +90,7 @@ func openWith(ctx context.Context, path string, queue store.Queue[*sql.Tx]) (*op
 func mustOpen(t *testing.T, path string, queue store.Queue[*sql.Tx]) *opened {
 	t.Helper()
 	db, err := openWith(t.Context(), path, queue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -107,22 +103,23 @@ func mustOpen(t *testing.T, path string, queue store.Queue[*sql.Tx]) *opened {
 func column(t testing.TB, db *sql.DB, query string) []string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 
 	var all []string
 	for rows.Next() {
 		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&s))
 		all = append(all, s)
 	}
 
-	if err := rows.Err(); err != nil {
+	must(t, rows.Err())
+	return all
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return all
 }

@@ -113,9 +113,7 @@ func TestFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trouble.db")
 	db := mustOpen(t, path, noQueue)
 	other, err := sqlite.OpenDB(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		if err := other.Close(); err != nil {
 			t.Error(err)
@@ -134,9 +132,7 @@ func TestFailures(t *testing.T) {
 
 	lock := func() *sql.Tx {
 		tx, err := other.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return tx
 	}
 	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Lead(1)); return err }
@@ -147,9 +143,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("submitting while another process holds the lock gives %v after %v", err, time.Since(began))
 	}
 	wantCount(t, db, 0)
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback())
 
 	tx = lock()
 	released := make(chan error)
@@ -159,9 +153,7 @@ func TestFailures(t *testing.T) {
 	}
 	wantCount(t, db, 1)
 
-	if err := os.Rename(path, path+".old"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path, path+".old"))
 	if err := db.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a removed file gives %v", err)
 	}
@@ -181,9 +173,7 @@ func TestFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "file.db")
 	db := mustOpen(t, path, noQueue)
-	if err := db.Ping(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Ping(t.Context()))
 
 	for pragma, want := range map[string]string{
 		"journal_mode":  "wal",

@@ -92,7 +92,7 @@ func (f Fault) Sends() int {
 	case f.status != 0:
 		return f.status
 	}
-	return http.StatusOK
+	return 200
 }
 
 // Injector decides which requests fail. With the zero value, none fails.

@@ -52,7 +52,7 @@ func (b *Browser) Send(method, path, body string, headers ...string) (*http.Resp
 func (b *Browser) query(path, document string, to any, headers ...string) *http.Response {
 	b.T.Helper()
 	body, _ := json.Marshal(object{"query": document})
-	resp := b.open(http.MethodPost, path, string(body), headers...)
+	resp := b.open("POST", path, string(body), headers...)
 	defer func() { _ = resp.Body.Close() }()
 	if err := json.NewDecoder(resp.Body).Decode(to); err != nil {
 		b.T.Errorf("%s: %d %v", document, resp.StatusCode, err)

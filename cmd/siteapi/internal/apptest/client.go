@@ -91,7 +91,7 @@ func (c *Client) Query(document string, variables map[string]any, headers ...str
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	return c.Do(http.MethodPost, "/graphql", string(body), headers...)
+	return c.Do("POST", "/graphql", string(body), headers...)
 }
 
 // Post sends JSON, and returns the status and the JSON of the response.
@@ -102,7 +102,7 @@ func (c *Client) Post(path string, body any) (status int, response object) {
 		c.T.Fatal(err)
 	}
 
-	got := c.Do(http.MethodPost, path, string(data))
+	got := c.Do("POST", path, string(data))
 	c.read(got, &response)
 	return got.Status, response
 }
@@ -153,7 +153,7 @@ func (c *Client) Logs(text string) {
 func (c *Client) Operate(document string) {
 	c.T.Helper()
 	got := c.Query(document, nil, OperatorAuth)
-	if got.Status != http.StatusOK || strings.Contains(string(got.Body), "errors") {
+	if got.Status != 200 || strings.Contains(string(got.Body), "errors") {
 		c.T.Fatalf("%s: %d %s", document, got.Status, got.Body)
 	}
 }
@@ -231,7 +231,7 @@ func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	return c.RESTOutcome(c.Do(http.MethodPost, path, string(body), headers...))
+	return c.RESTOutcome(c.Do("POST", path, string(body), headers...))
 }
 
 // GraphQLOutcome reads a GraphQL response with one root field.
@@ -257,7 +257,7 @@ func (c *Client) GraphQLOutcome(r Response) Outcome {
 func (c *Client) RESTOutcome(r Response) Outcome {
 	c.T.Helper()
 	o := Outcome{Status: r.Status, Header: r.Header, Raw: string(r.Body)}
-	if r.Status == http.StatusOK {
+	if r.Status == 200 {
 		c.read(r, &o.Data)
 		return o
 	}

@@ -2,7 +2,6 @@ package apptest
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"siteapi/cmd/siteapi/internal/config"
@@ -20,7 +19,7 @@ func (f *Vendors) Publish(title string) {
 
 // FailCMS makes the CMS fail until Recover is called.
 func (f *Vendors) FailCMS() {
-	f.CMS.Fail(faulttest.Respond(http.StatusInternalServerError).Times(-1))
+	f.CMS.Fail(faulttest.Respond(500).Times(-1))
 }
 
 // Shows waits until the service returns a title.

@@ -110,7 +110,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 		back.Set("code", rand.Text())
 		p.codes[back.Get("code")] = request
 	}
-	http.Redirect(w, r, request.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+	http.Redirect(w, r, request.Get("redirect_uri")+"?"+back.Encode(), 302)
 }
 
 // refuses reports whether an authorization request has a scope that is refused.
@@ -128,11 +128,11 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if r.FormValue("grant_type") == "refresh_token" {
 		p.Refreshed++
 	} else if p.refuses(request) {
-		w.WriteHeader(http.StatusBadRequest)
+		w.WriteHeader(400)
 		_, _ = io.WriteString(w, `{"error":"invalid_scope"}`)
 		return
 	} else if oauth2.S256ChallengeFromVerifier(verifier) != request.Get("code_challenge") {
-		w.WriteHeader(http.StatusBadRequest)
+		w.WriteHeader(400)
 		_, _ = io.WriteString(w, `{"error":"invalid_grant"}`)
 		return
 	}

@@ -1,7 +1,6 @@
 package httpserver
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"testing"
@@ -41,7 +40,7 @@ func TestClientAddress(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = tt.remote
 			for name, value := range tt.header {
 				r.Header.Set(name, value)

@@ -43,11 +43,11 @@ func TestInFlight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &Server{Options: Options{InFlight: NewInFlight(settings, prometheus.NewRegistry())}}
-			if c.after == http.StatusTooManyRequests {
+			if c.after == 429 {
 				s.RateLimits = &RateLimits{Shared: unlimited{}, Local: unlimited{}}
 			}
 			serve := func(body string, h http.HandlerFunc) int {
-				r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+				r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 				r = r.WithContext(request.WithRecorder(r.Context(), &record{}))
 				w := httptest.NewRecorder()
 				s.admit(h).ServeHTTP(w, r)
@@ -63,7 +63,7 @@ func TestInFlight(t *testing.T) {
 					return
 				}
 				fit++
-				if serve(c.body, next) != http.StatusOK {
+				if serve(c.body, next) != 200 {
 					after = serve("", func(http.ResponseWriter, *http.Request) {})
 				}
 			}
@@ -86,7 +86,7 @@ func TestStreamsInFlight(t *testing.T) {
 	f := NewInFlight(&config.Settings{MaxRequests: 100}, prometheus.NewRegistry())
 	for i := range maxOfClient + 1 {
 		rec := &record{}
-		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r := httptest.NewRequest("POST", "/", nil)
 		r = r.WithContext(request.WithRecorder(r.Context(), rec))
 		if refused := f.enter(rec, "client", 1); refused != nil {
 			t.Fatalf("request %d refused: %v", i, refused)

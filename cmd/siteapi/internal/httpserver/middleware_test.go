@@ -41,7 +41,7 @@ func TestRecoverPanics(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusInternalServerError ||
+	if resp.StatusCode != 500 ||
 		resp.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("got %d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}

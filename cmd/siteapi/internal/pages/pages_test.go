@@ -12,7 +12,7 @@ import (
 )
 
 func get(h http.Handler, path string, acceptEncoding ...string) *httptest.ResponseRecorder {
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 	r.Header["Accept-Encoding"] = acceptEncoding // as set by the server
 	h.ServeHTTP(w, r)
 	return w
@@ -120,7 +120,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"nothing.js", "", "../index.html", "page-A.js.gz", "../../page.go", "index.html"} {
-		if r := get(h, "/try/assets/"+path); r.Code != http.StatusNotFound {
+		if r := get(h, "/try/assets/"+path); r.Code != 404 {
 			t.Errorf("%s: status %d", path, r.Code)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,17 +57,17 @@ func (s *Server) query(seen Request) response {
 		Params params
 	}
 	if json.Unmarshal(seen.Body, &sent) != nil {
-		return failed(http.StatusBadRequest, "the body must be an object with a query and its parameters")
+		return failed(400, "the body must be an object with a query and its parameters")
 	}
 
 	if !slices.Contains([]string{contentQuery, stateQuery, copiesQuery, byEmailQuery}, sent.Query) {
-		return failed(http.StatusBadRequest, "the stub does not understand this query")
+		return failed(400, "the stub does not understand this query")
 	}
 
 	perspective := seen.Params.Get("perspective")
 	layered := strings.HasSuffix(perspective, "drafts")
 	if layered && seen.Auth == "none" {
-		return failed(http.StatusUnauthorized, "a perspective with drafts needs a token")
+		return failed(401, "a perspective with drafts needs a token")
 	}
 
 	found := []any{}
@@ -83,7 +82,7 @@ func (s *Server) query(seen Request) response {
 		}
 	}
 
-	return response{http.StatusOK, encode(map[string]any{"ms": 1, "result": found})}
+	return response{200, encode(map[string]any{"ms": 1, "result": found})}
 }
 
 // visible returns the documents visible to a reader after an event, ordered by id. A
@@ -145,7 +144,7 @@ func layers(docs []document, perspectives []string) []document {
 // mutate runs a transaction atomically.
 func (s *Server) mutate(seen Request) response {
 	if seen.Auth != "write" {
-		return failed(http.StatusForbidden, `Insufficient permissions; permission "create" required`)
+		return failed(403, `Insufficient permissions; permission "create" required`)
 	}
 
 	var sent struct {
@@ -159,7 +158,7 @@ func (s *Server) mutate(seen Request) response {
 		}
 	}
 	if err := json.Unmarshal(seen.Body, &sent); err != nil || len(sent.Mutations) == 0 {
-		return failed(http.StatusBadRequest, "the body must be an object with a list of mutations")
+		return failed(400, "the body must be an object with a list of mutations")
 	}
 
 	s.mu.Lock()
@@ -194,13 +193,13 @@ func (s *Server) mutate(seen Request) response {
 		results = append(results, result)
 	}
 	s.commit(next)
-	return response{http.StatusOK, encode(map[string]any{"transactionId": "stub", "results": results})}
+	return response{200, encode(map[string]any{"transactionId": "stub", "results": results})}
 }
 
 // mutationFailed returns an error of the mutate API.
 func mutationFailed(err error) response {
 	cause := map[string]any{"type": "validationError", "description": err.Error()}
-	return response{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{
+	return response{400, encode(map[string]any{"error": map[string]any{
 		"type":        "mutationError",
 		"description": "The mutation(s) failed: " + err.Error(),
 		"items":       []any{map[string]any{"error": cause, "index": 0}},

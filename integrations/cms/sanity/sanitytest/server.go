@@ -219,7 +219,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		fault.Spoil(w, r, right.body, own)
 		return
 	}
-	if seen.API == "live/events" && right.status == http.StatusOK {
+	if seen.API == "live/events" && right.status == 200 {
 		s.stream(w, r)
 		return
 	}
@@ -233,18 +233,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 func (s *Server) handle(seen Request, path []string) response {
 	switch {
 	case path == nil:
-		return failed(http.StatusNotFound, "Not Found")
+		return failed(404, "Not Found")
 	case path[2] != Dataset:
-		return failed(http.StatusNotFound,
+		return failed(404,
 			fmt.Sprintf("Dataset %q not found for project ID %q", path[2], Project))
 	case seen.Auth == "wrong":
-		return failed(http.StatusUnauthorized, "Unauthorized - Session not found")
+		return failed(401, "Unauthorized - Session not found")
 	case seen.API == "mutate":
 		return s.mutate(seen)
 	case seen.Auth == "none" && seen.Params.Get("includeDrafts") == "true":
-		return failed(http.StatusUnauthorized, "drafts need a token")
+		return failed(401, "drafts need a token")
 	case seen.API == "live/events":
-		return response{status: http.StatusOK}
+		return response{status: 200}
 	}
 
 	return s.query(seen)

@@ -3,7 +3,6 @@ package hubspottest
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -68,5 +67,5 @@ func (s *Server) deletePermanently(c call) response {
 	for _, deal := range s.records["deals"] {
 		delete(deal.contacts, in.ObjectID)
 	}
-	return response{http.StatusNoContent, nil}
+	return response{204, nil}
 }

@@ -2,7 +2,6 @@ package hubspottest
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -122,12 +121,12 @@ func (s *Server) associate(c call, deal *record, rest string) response {
 	switch {
 	case c.kind != "deals" || s.records["contacts"][contact] == nil:
 		return notFound()
-	case c.Method == http.MethodPut && strings.HasPrefix(rest, "associations/default/contacts/"):
+	case c.Method == "PUT" && strings.HasPrefix(rest, "associations/default/contacts/"):
 		deal.contacts[contact] = true
-		return response{http.StatusOK, map[string]any{"status": "COMPLETE", "results": []any{}}}
-	case c.Method == http.MethodDelete && strings.HasPrefix(rest, "associations/contacts/"):
+		return response{200, map[string]any{"status": "COMPLETE", "results": []any{}}}
+	case c.Method == "DELETE" && strings.HasPrefix(rest, "associations/contacts/"):
 		delete(deal.contacts, contact)
-		return response{http.StatusNoContent, nil}
+		return response{204, nil}
 	}
-	return wrong(http.StatusMethodNotAllowed, "", "method not allowed")
+	return wrong(405, "", "method not allowed")
 }

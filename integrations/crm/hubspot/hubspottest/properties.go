@@ -2,7 +2,6 @@ package hubspottest
 
 import (
 	"encoding/json"
-	"net/http"
 )
 
 // definition is a property of a type of record.
@@ -43,17 +42,17 @@ func (s *Server) propertiesAPI(c call) response {
 
 	switch {
 	case err != nil || def.Name == "" || def.Label == "":
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "name and label are required")
+		return wrong(400, "VALIDATION_ERROR", "name and label are required")
 	case isGroup && s.groups[name] || !isGroup && s.defs[name].Name != "":
-		return wrong(http.StatusConflict, "CONFLICT", "Property named "+def.Name+" already exists")
+		return wrong(409, "CONFLICT", "Property named "+def.Name+" already exists")
 	case isGroup:
 		s.groups[name] = true
 	case !s.groups[c.kind+"."+def.GroupName] || def.Type == "" || def.FieldType == "":
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "type, fieldType and an existing group are required")
+		return wrong(400, "VALIDATION_ERROR", "type, fieldType and an existing group are required")
 	default:
 		s.defs[name] = def
 	}
-	return response{http.StatusCreated, nil}
+	return response{201, nil}
 }
 
 // readDefinitions returns those of up to 100 named properties that exist.
@@ -63,16 +62,16 @@ func (s *Server) readDefinitions(c call) response {
 		Inputs   []struct{ Name string }
 	}
 	if json.Unmarshal(c.body, &in) != nil || len(in.Inputs) == 0 || len(in.Inputs) > 100 {
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Batch input must contain between 1 and 100 inputs")
+		return wrong(400, "VALIDATION_ERROR", "Batch input must contain between 1 and 100 inputs")
 	}
 
-	out, status, results := map[string]any{"status": "COMPLETE"}, http.StatusOK, []any{}
+	out, status, results := map[string]any{"status": "COMPLETE"}, 200, []any{}
 	for _, input := range in.Inputs {
 		if def := s.defs[c.kind+"."+input.Name]; def.Name != "" {
 			results = append(results, def)
 			continue
 		}
-		status, out["errors"] = http.StatusMultiStatus, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
+		status, out["errors"] = 207, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
 	}
 	out["results"] = results
 	return response{status, out}

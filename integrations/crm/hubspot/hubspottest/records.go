@@ -3,7 +3,6 @@ package hubspottest
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"net/mail"
 	"slices"
 	"strconv"
@@ -88,7 +87,7 @@ func (s *Server) change(kind string, r *record, props map[string]string, at time
 func (s *Server) write(c call, r *record) response {
 	var in struct{ Properties map[string]*string }
 	if err := json.Unmarshal(c.body, &in); err != nil || in.Properties == nil {
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Invalid input JSON: properties must be strings")
+		return wrong(400, "VALIDATION_ERROR", "Invalid input JSON: properties must be strings")
 	}
 
 	props, refused := map[string]string{}, []map[string]any{}
@@ -104,12 +103,12 @@ func (s *Server) write(c call, r *record) response {
 		props[name] = *value
 	}
 	if len(refused) > 0 {
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Property values were not valid: "+string(encode(refused)))
+		return wrong(400, "VALIDATION_ERROR", "Property values were not valid: "+string(encode(refused)))
 	}
 	for _, required := range s.o.Required {
 		kind, name, _ := strings.Cut(required, ".")
 		if c.version == "2026-09" && kind == c.kind && r == nil && props[name] == "" {
-			return detailed(http.StatusBadRequest, "VALIDATION_ERROR", "Required properties are missing", map[string]any{
+			return detailed(400, "VALIDATION_ERROR", "Required properties are missing", map[string]any{
 				"code":    "MISSING_REQUIRED_PROPERTY",
 				"context": map[string]any{"propertyName": []string{name}},
 			})
@@ -117,12 +116,12 @@ func (s *Server) write(c call, r *record) response {
 	}
 
 	if r != nil {
-		return response{http.StatusOK, s.change(c.kind, r, props, time.Now()).shown(nil)}
+		return response{200, s.change(c.kind, r, props, time.Now()).shown(nil)}
 	}
 	if other := s.find("contacts", "email", props["email"]); c.kind == "contacts" && other != nil {
-		return wrong(http.StatusConflict, "CONFLICT", "Contact already exists. Existing ID: "+other.id)
+		return wrong(409, "CONFLICT", "Contact already exists. Existing ID: "+other.id)
 	}
-	return response{http.StatusCreated, s.change(c.kind, nil, props, time.Now()).shown(nil)}
+	return response{201, s.change(c.kind, nil, props, time.Now()).shown(nil)}
 }
 
 // refusal returns the code and message with which HubSpot refuses a value of a property
@@ -166,18 +165,18 @@ func (s *Server) readBatch(c call) response {
 	}
 	if json.Unmarshal(c.body, &in) != nil || len(in.Inputs) == 0 || len(in.Inputs) > 100 ||
 		len(in.Inputs) > 50 && len(in.PropertiesWithHistory) > 0 {
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Batch input must contain between 1 and 100 inputs")
+		return wrong(400, "VALIDATION_ERROR", "Batch input must contain between 1 and 100 inputs")
 	}
 
 	out := map[string]any{"status": "COMPLETE"}
-	status, results := http.StatusOK, []any{}
+	status, results := 200, []any{}
 	for _, input := range in.Inputs {
 		r := s.find(c.kind, in.IDProperty, input.ID)
 		if r != nil && in.IDProperty == "email" && r.props["email"] != lower(input.ID) {
 			r = nil
 		}
 		if r == nil {
-			status, out["errors"] = http.StatusMultiStatus, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
+			status, out["errors"] = 207, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
 			continue
 		}
 
@@ -248,7 +247,7 @@ func (s *Server) search(c call) response {
 		After        string
 	}
 	if json.Unmarshal(c.body, &in) != nil || in.Limit < 1 || in.Limit > 200 || len(in.Sorts) > 1 {
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "There was a problem with the request.")
+		return wrong(400, "VALIDATION_ERROR", "There was a problem with the request.")
 	}
 
 	var found []*record
@@ -272,5 +271,5 @@ func (s *Server) search(c call) response {
 	if last < len(found) {
 		out["paging"] = map[string]any{"next": map[string]any{"after": strconv.Itoa(last)}}
 	}
-	return response{http.StatusOK, out}
+	return response{200, out}
 }

@@ -104,14 +104,14 @@ func (s *Server) Requests() []Request {
 // Limited is a fault that returns a rate limit error: DAILY, TEN_SECONDLY_ROLLING or
 // SECONDLY. Wait is the Retry-After header; an empty value omits the header.
 func Limited(policy, wait string) faulttest.Fault {
-	return faulttest.Respond(http.StatusTooManyRequests).RetryAfter(wait).With(
+	return faulttest.Respond(429).RetryAfter(wait).With(
 		`{"status":"error","message":"You have reached your limit.",` +
 			`"errorType":"RATE_LIMIT","policyName":"` + policy + `"}`)
 }
 
 // Garbage is a fault that returns status 200 and a body that is not JSON.
 func Garbage() faulttest.Fault {
-	return faulttest.Respond(http.StatusOK).With(`<html><body>Welcome to the network! {"id`)
+	return faulttest.Respond(200).With(`<html><body>Welcome to the network! {"id`)
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -175,7 +175,7 @@ type call struct {
 // scope returns the scope that the call requires.
 func (c call) scope() string {
 	access := "write"
-	if c.Method == http.MethodGet || c.rest == "search" || c.rest == "batch/read" {
+	if c.Method == "GET" || c.rest == "search" || c.rest == "batch/read" {
 		access = "read"
 	}
 	if c.api == "properties" {
@@ -187,19 +187,19 @@ func (c call) scope() string {
 // respond returns HubSpot's response to a request.
 func (s *Server) respond(r *http.Request, body []byte) response {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
-		return wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
+		return wrong(401, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
 	}
 
 	path := address.FindStringSubmatch(r.URL.EscapedPath())
 	if path == nil || (path[1] == "v4") != (path[4] == "" && strings.Contains(path[6], "associations/")) {
 		// an HTML page instead of a JSON error
-		return response{http.StatusNotFound, "<html><body><h1>404 Not Found</h1></body></html>"}
+		return response{404, "<html><body><h1>404 Not Found</h1></body></html>"}
 	}
 	c := call{r, path[1] + path[4], path[2] + path[3], path[5], path[6], body}
 
 	s.accepted = slices.DeleteFunc(s.accepted, func(at time.Time) bool { return time.Since(at) > time.Second })
 	if s.o.PerSecond > 0 && len(s.accepted) >= s.o.PerSecond {
-		a := wrong(http.StatusTooManyRequests, "RATE_LIMITS", "You have reached your secondly limit.")
+		a := wrong(429, "RATE_LIMITS", "You have reached your secondly limit.")
 		a.body.(map[string]any)["policyName"] = "SECONDLY"
 		return a
 	}
@@ -208,13 +208,13 @@ func (s *Server) respond(r *http.Request, body []byte) response {
 	scope := c.scope()
 	switch {
 	case slices.ContainsFunc(s.o.Lacks, func(lacked string) bool { return strings.HasPrefix(scope, lacked) }):
-		return detailed(http.StatusForbidden, "MISSING_SCOPES",
+		return detailed(403, "MISSING_SCOPES",
 			"This app hasn't been granted all required scopes to make this call.",
 			map[string]any{"context": map[string]any{"requiredGranularScopes": []string{scope}}})
 	case c.api == "properties":
 		return s.propertiesAPI(c)
 	case c.api == "pipelines":
-		return response{http.StatusOK, map[string]any{"results": s.pipelines}}
+		return response{200, map[string]any{"results": s.pipelines}}
 	}
 	return s.recordsAPI(c)
 }
@@ -223,7 +223,7 @@ func (s *Server) respond(r *http.Request, body []byte) response {
 func (s *Server) recordsAPI(c call) response {
 	switch c.Method + " " + c.rest {
 	case "GET ":
-		return response{http.StatusOK, map[string]any{"results": []any{}}}
+		return response{200, map[string]any{"results": []any{}}}
 	case "POST ":
 		return s.write(c, nil)
 	case "POST search":
@@ -238,7 +238,7 @@ func (s *Server) recordsAPI(c call) response {
 	key, err := url.PathUnescape(key)
 	property := c.URL.Query().Get("idProperty")
 	if property != "" && property != "email" && !s.defs[c.kind+"."+property].HasUniqueValue {
-		return wrong(http.StatusBadRequest, "VALIDATION_ERROR", "PROPERTY_DOESNT_EXIST: no unique property "+property)
+		return wrong(400, "VALIDATION_ERROR", "PROPERTY_DOESNT_EXIST: no unique property "+property)
 	}
 	found := s.find(c.kind, property, key)
 	switch {
@@ -246,16 +246,16 @@ func (s *Server) recordsAPI(c call) response {
 		return notFound()
 	case nested:
 		return s.associate(c, found, rest)
-	case c.Method == http.MethodPatch:
+	case c.Method == "PATCH":
 		return s.write(c, found)
-	case c.Method == http.MethodDelete && c.kind == "deals":
+	case c.Method == "DELETE" && c.kind == "deals":
 		s.discard(found)
-		return response{http.StatusNoContent, nil}
+		return response{204, nil}
 	}
-	return response{http.StatusOK, found.shown(c.URL.Query()["properties"])}
+	return response{200, found.shown(c.URL.Query()["properties"])}
 }
 
-func notFound() response { return wrong(http.StatusNotFound, "OBJECT_NOT_FOUND", "resource not found") }
+func notFound() response { return wrong(404, "OBJECT_NOT_FOUND", "resource not found") }
 
 // wrong returns an error in HubSpot's format.
 func wrong(status int, category, message string) response { return detailed(status, category, message) }

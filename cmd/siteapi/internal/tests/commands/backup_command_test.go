@@ -41,9 +41,7 @@ func contents(s *apptest.Site) map[string]string {
 		files[path] = string(data)
 		return err
 	})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	return files
 }
 
@@ -181,9 +179,7 @@ func TestRestoreByRoot(t *testing.T) {
 		t.Skip("only root can change the owner of a folder")
 	}
 	s := apptest.NewSite(t)
-	if err := os.Chown(s.Dir, 65534, 65534); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(s.Dir, 65534, 65534))
 	s.Refuses(map[string]string{"restore --from /dev/null": "run this as that user"})
 }
 
@@ -197,9 +193,7 @@ func pack(t *testing.T, name string, kind byte, data []byte) []byte {
 	if err == nil {
 		_, err = archive.Write(data)
 	}
-	if err := errors.Join(err, archive.Close(), compressed.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, archive.Close(), compressed.Close()))
 	return out.Bytes()
 }
 
@@ -215,9 +209,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
 	prints(s, output{"backup -o " + path, "", ""})
 	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	database := []byte(contents(s)[filepath.Join(s.Dir, systems.DatabaseFile)])
 	database[8192] ^= 0x40
 
@@ -235,9 +227,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		"a link":                         {pack(t, "cms/x.json", tar.TypeSymlink, nil), "not from this service"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
-		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(bad, c.archive, 0o600))
 		if out, code := s.Run("restore", "--from", bad); code != 1 || !strings.Contains(out, c.want) {
 			t.Errorf("%s: %d %s, want %q", name, code, out, c.want)
 		}
@@ -306,17 +296,11 @@ func TestBackupRefuses(t *testing.T) {
 
 	// The folder of a killed backup is removed, and that of a running one, which is locked, is not.
 	killed, running := filepath.Join(s.Dir, ".siteapi-backup-killed"), filepath.Join(s.Dir, ".siteapi-backup-running")
-	if err := errors.Join(os.Mkdir(killed, 0o700), os.Mkdir(running, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(killed, 0o700), os.Mkdir(running, 0o700)))
 	lock, err := os.Open(running)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
 
 	if out, code := s.Run("backup", "-o", "-"); code != 0 || !strings.HasPrefix(out, "\x1f\x8b") {
 		t.Errorf("the backup on standard output: %d", code)
@@ -362,16 +346,12 @@ func TestKilledRestore(t *testing.T) {
 			t.Parallel()
 			fresh := apptest.NewSite(t)
 			folder := filepath.Join(fresh.Dir, tt.folder)
-			if err := os.Mkdir(folder, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(folder, 0o700))
 			if out, err := exec.CommandContext(t.Context(), "tar", "xzf", backup, "-C", folder).CombinedOutput(); err != nil {
 				t.Fatalf("%v %s", err, out)
 			}
 			for _, placed := range tt.placed {
-				if err := os.Rename(filepath.Join(folder, placed), filepath.Join(fresh.Dir, placed)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Rename(filepath.Join(folder, placed), filepath.Join(fresh.Dir, placed)))
 			}
 
 			if !tt.again {
@@ -404,9 +384,7 @@ func TestKilledByASignal(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), apptest.Binary, args...)
 		cmd.Env = site.Env
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		time.Sleep(after) // any moment will do
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

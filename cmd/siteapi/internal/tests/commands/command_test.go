@@ -28,9 +28,7 @@ import (
 func TestManualAndHelp(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	inManual := map[string]bool{}
 	for line := range strings.Lines(string(manual)) {
 		if strings.HasPrefix(line, "siteapi ") {

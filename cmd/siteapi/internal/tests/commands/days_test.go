@@ -26,9 +26,7 @@ func TestDays(t *testing.T) {
 		"g": "2026-03-29T21:00:00Z", // the first of 30 March
 	} {
 		submitted, err := time.Parse(time.RFC3339, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l := oddLead()
 		l.ID, l.SessionID, l.SubmittedAt, l.InReview = strings.Repeat(id, 12), id, submitted, false
 		leads = append(leads, l)

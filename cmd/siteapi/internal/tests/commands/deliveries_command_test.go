@@ -153,9 +153,7 @@ func TestDeliveriesVerify(t *testing.T) {
 	for _, raw := range docs {
 		remaining = append(remaining, raw)
 	}
-	if err := s.Stubs.CMS.Replace(remaining...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Stubs.CMS.Replace(remaining...))
 
 	apptest.Eventually(t, "it is found missing", func() bool {
 		v, code = verify()

@@ -39,9 +39,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 	s := apptest.NewRemoteSite(t, strictSettings()...)
 	s.Start()
 
-	if err := os.Chmod(s.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(s.Dir, 0o700))
 	s.Arrives(s.Submit("lead"))
 	documents := len(s.Stubs.CMS.Documents())
 
@@ -217,9 +215,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		`{"_id":"zz","_type":"quoteOption","group":"feature","slug":{"current":"blog"},"label":{"en":"Again"}}`,
 		`{"_id":"siteSettings","_type":"siteSettings","contactPhones":[{"number":"1"}],"contactEmail":7}`,
 	} {
-		if err := s.Stubs.CMS.Publish(json.RawMessage(doc)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Stubs.CMS.Publish(json.RawMessage(doc)))
 	}
 	s.Stubs.CMS.Unpublish("quoteRules")
 	s.Stubs.CRM.Restrict(hubspottest.Options{Lacks: []string{"crm.objects.deals.write"}})

@@ -27,9 +27,7 @@ import (
 func TestEveryDocument(t *testing.T) {
 	t.Parallel()
 	list, err := operations.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	slices.SortStableFunc(list, func(a, b *operations.Operation) int { // erasures last
 		return cmp.Compare(strings.Index(a.Name, "EraseLeads"), strings.Index(b.Name, "EraseLeads"))
 	})
@@ -51,7 +49,7 @@ func TestEveryDocument(t *testing.T) {
 	visitors, operators := assistant(t, s, ""), assistant(t, s, config.DevAdminToken)
 	for _, op := range list {
 		if op.Rest != nil {
-			if got := request(&s.Client, op, known); got.Status != http.StatusOK {
+			if got := request(&s.Client, op, known); got.Status != 200 {
 				t.Errorf("%s as a route: %s", op.Name, got)
 			}
 		}
@@ -87,9 +85,7 @@ func TestEveryDocument(t *testing.T) {
 func TestEveryDocumentAtOnce(t *testing.T) {
 	t.Parallel()
 	list, err := operations.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
 	known := strings.NewReplacer("lqrsz6cc4wu2hcpvga5pqfpvuz", s.Submit("ana"))
@@ -102,7 +98,7 @@ func TestEveryDocumentAtOnce(t *testing.T) {
 			}
 			body, _ := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 				"params": object{"name": op.Tool.Name, "arguments": arguments}})
-			got = append(got, s.Do(http.MethodPost, "/mcp", string(body), headers...))
+			got = append(got, s.Do("POST", "/mcp", string(body), headers...))
 		}
 		return append(got, s.Query(op.Text, op.Bind(arguments), token))
 	}
@@ -120,7 +116,7 @@ func TestEveryDocumentAtOnce(t *testing.T) {
 				}
 
 				for _, got := range responses {
-					if got.Status == http.StatusInternalServerError || got.Has("INTERNAL") {
+					if got.Status == 500 || got.Has("INTERNAL") {
 						t.Errorf("%s: %s", op.Name, got)
 					}
 				}
@@ -152,9 +148,7 @@ func assistant(t *testing.T, s *apptest.Site, token string) *mcp.ClientSession {
 		HTTPClient:           &http.Client{Transport: bearer(token)},
 		DisableStandaloneSSE: true,
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return session
 }

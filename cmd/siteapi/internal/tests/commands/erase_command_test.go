@@ -215,12 +215,12 @@ func TestEraseWithoutTheService(t *testing.T) {
 	s := apptest.NewSite(t).Start()
 	id := s.Submit("hers")
 	s.Arrives(id)
-	if pdf(s, id) != http.StatusOK {
+	if pdf(s, id) != 200 {
 		t.Error("no PDF")
 	}
 
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusUnauthorized)
+		w.WriteHeader(401)
 	}))
 	t.Cleanup(other.Close)
 	for _, address := range []string{other.URL, "http://127.0.0.1:1"} {
@@ -244,7 +244,7 @@ func TestEraseWithPostgresAndValkey(t *testing.T) {
 	s := apptest.NewSite(t, "DATABASE_URL="+database.NewDatabase(t), "CACHE_URL="+cache.URL()).Start()
 	id := s.Submit("hers")
 	s.Arrives(id)
-	if pdf(s, id) != http.StatusOK {
+	if pdf(s, id) != 200 {
 		t.Error("no PDF")
 	}
 
@@ -253,7 +253,7 @@ func TestEraseWithPostgresAndValkey(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 
-	if status := pdf(s, id); status != http.StatusNotFound {
+	if status := pdf(s, id); status != 404 {
 		t.Errorf("the PDF has status %d", status)
 	}
 	cache.Stop()

@@ -29,3 +29,10 @@ func prints(s *apptest.Site, list ...output) {
 		s.Prints(a.args, texts(a.want)...).Without(texts(a.not)...)
 	}
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -18,9 +18,7 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 	pg := pgserver.Start(t)
 	admin := pg.NewDatabase(t)
 	conn, err := pgx.Connect(t.Context(), admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 
 	sql := func(statement string) {
@@ -32,9 +30,7 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 
 	as := func(role string) string {
 		u, err := url.Parse(admin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		u.User = url.User(role)
 		return "DATABASE_URL=" + u.String()
 	}

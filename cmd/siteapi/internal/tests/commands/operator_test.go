@@ -10,9 +10,7 @@ import (
 func pdf(s *apptest.Site, id string) int {
 	s.T.Helper()
 	resp, err := http.Get(s.Base + "/api/quote/pdf?id=" + id)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	_ = resp.Body.Close()
 	return resp.StatusCode
 }

@@ -44,14 +44,10 @@ func TestCRMThatStoresNothing(t *testing.T) {
 
 	open := s.Opener(nil)
 	db, err := open.Database(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	source, err := open.CMS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own := open.Leads(db, nil)
 	own.CMS, own.CRM = source, silentCRM{}
 	own.ClearPDFs = func(context.Context) (int, error) { return 0, nil }

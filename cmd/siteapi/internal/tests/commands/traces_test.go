@@ -3,7 +3,6 @@ package commands
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -47,7 +46,7 @@ func populate(s *apptest.Site) (hers []string, theirs string) {
 
 	for _, id := range append([]string{theirs}, hers...) {
 		s.Arrives(id)
-		if pdf(s, id) != http.StatusOK {
+		if pdf(s, id) != 200 {
 			s.T.Error("no PDF")
 		}
 	}
@@ -60,7 +59,7 @@ func populate(s *apptest.Site) (hers []string, theirs string) {
 func checkErased(s *apptest.Site, hers []string, theirs string) {
 	s.T.Helper()
 	for _, id := range hers {
-		if status := pdf(s, id); status != http.StatusNotFound {
+		if status := pdf(s, id); status != 404 {
 			s.T.Errorf("the PDF of %s has status %d", id, status)
 		}
 		if len(s.DeliveriesOf(id)) != 0 {
@@ -72,7 +71,7 @@ func checkErased(s *apptest.Site, hers []string, theirs string) {
 		output{"leads show " + theirs, "CMS | CRM", ""},
 	)
 
-	if pdf(s, theirs) != http.StatusOK {
+	if pdf(s, theirs) != 200 {
 		s.T.Error("the PDF of the other person was deleted")
 	}
 	if s.Stubs != nil && (len(s.Stubs.Contacts("hers@example.com")) != 0 ||

@@ -25,9 +25,7 @@ func manyStats() string {
 func scans(t *testing.T, server *valkeyserver.Server) int {
 	t.Helper()
 	info, err := server.Do("INFO", "commandstats")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	found := regexp.MustCompile(`cmdstat_scan:calls=(\d+)`).FindStringSubmatch(fmt.Sprint(info))
 	if found == nil {

@@ -45,9 +45,7 @@ func tlsProxy(t *testing.T, plain string) string {
 
 	l, err := tls.Listen("tcp", "127.0.0.1:0",
 		&tls.Config{Certificates: certificate.TLS.Certificates, MinVersion: tls.VersionTLS12})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 
 	go func() {

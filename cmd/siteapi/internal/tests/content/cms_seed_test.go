@@ -23,9 +23,7 @@ func TestSeed(t *testing.T) {
 		for _, doc := range docs {
 			raws = append(raws, json.RawMessage(doc))
 		}
-		if err := stubs.CMS.Replace(raws...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, stubs.CMS.Replace(raws...))
 	}
 	seeds := func(want string, code, documents int, args ...string) {
 		t.Helper()

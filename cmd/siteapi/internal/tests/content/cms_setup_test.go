@@ -32,9 +32,9 @@ func TestCMSSetup(t *testing.T) {
 		case r.URL.Path != "/v2021-10-04/hooks/projects/abc123":
 			http.NotFound(w, r)
 		case r.Header.Get("Authorization") != "Bearer may-manage":
-			w.WriteHeader(http.StatusForbidden)
+			w.WriteHeader(403)
 			_, _ = io.WriteString(w, `{"statusCode":403,"error":"Forbidden","message":"not allowed"}`)
-		case r.Method == http.MethodPost:
+		case r.Method == "POST":
 			body, _ := io.ReadAll(r.Body)
 			created(body)
 			_, _ = w.Write(body)

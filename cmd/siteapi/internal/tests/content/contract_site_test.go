@@ -2,7 +2,6 @@ package content
 
 import (
 	"encoding/json"
-	"net/http"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
@@ -197,7 +196,7 @@ func TestContractUnknownRoutes(t *testing.T) {
 		"/playground/assets/nothing",
 		"/playgrounds",
 	} {
-		if got := s.RESTOutcome(s.Do(http.MethodGet, path, "")); got.Status != 404 ||
+		if got := s.RESTOutcome(s.Do("GET", path, "")); got.Status != 404 ||
 			got.Code != "NOT_FOUND" {
 			t.Errorf("GET %s: %s", path, got)
 		}

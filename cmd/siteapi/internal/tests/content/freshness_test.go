@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +18,7 @@ func publish(f *apptest.Vendors, id, language, title string) {
 	f.T.Helper()
 	doc := map[string]string{"_id": id, "_type": "heroSection", "language": language, "title": title}
 	raw, _ := json.Marshal(doc)
-	if err := f.CMS.Publish(raw); err != nil {
-		f.T.Fatal(err)
-	}
+	must(f.T, f.CMS.Publish(raw))
 }
 
 // requests counts requests to an API whose body contains a text.
@@ -121,9 +118,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	}
 
 	raw := json.RawMessage(`{"_id":"h","_type":"heroSection","language":"es","title":"same","_rev":"2"}`)
-	if err := stubs.CMS.Publish(raw); err != nil {
-		t.Fatal(err)
-	}
+	must(t, stubs.CMS.Publish(raw))
 	apptest.Eventually(t, "the content is compared twice", func() bool {
 		return requests(stubs, "query", contentQuery) >= fetches+9
 	})
@@ -142,7 +137,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 func TestWatchWithoutAStream(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
-	stubs.CMS.Fail(faulttest.Respond(http.StatusServiceUnavailable).On("live/events").Times(-1))
+	stubs.CMS.Fail(faulttest.Respond(503).On("live/events").Times(-1))
 	s := apptest.Start(t, stubs.Env())
 	waitForFetches(stubs)
 

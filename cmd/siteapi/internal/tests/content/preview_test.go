@@ -295,11 +295,9 @@ func TestPreviewWhileTheCMSFails(t *testing.T) {
 // contentEvents subscribes to contentChanged and sends the time of each event.
 func contentEvents(s *apptest.Service) (events <-chan time.Time, stop func()) {
 	s.T.Helper()
-	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodPost, s.Base+"/graphql",
+	req, err := http.NewRequestWithContext(s.T.Context(), "POST", s.Base+"/graphql",
 		strings.NewReader(`{"query":"subscription { contentChanged { keys } }"}`))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	for name, value := range map[string]string{
 		"Content-Type":  "application/json",
 		"Accept":        "text/event-stream",
@@ -339,7 +337,7 @@ func TestPreviewEvents(t *testing.T) {
 			t.Parallel()
 			s, stubs := startPreview(t)
 			if tc.noStream {
-				stubs.CMS.Fail(faulttest.Respond(http.StatusServiceUnavailable).On("live/events").Times(-1))
+				stubs.CMS.Fail(faulttest.Respond(503).On("live/events").Times(-1))
 			}
 			// watching counts the requests that watch drafts.
 			watching := func() (n int) {

@@ -104,9 +104,7 @@ func TestCacheServerOutage(t *testing.T) {
 	}
 
 	hero(&s.Client, "meanwhile")
-	if err := valkey.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, valkey.Start())
 	apptest.Eventually(t, "the server is used again", available)
 	apptest.Eventually(t, "the new content is shown", func() bool {
 		return s.Query(apptest.AskHero, nil).Has("meanwhile")

@@ -18,9 +18,7 @@ func TestTokenBeforeBody(t *testing.T) {
 
 	for _, path := range []string{"/api/webhooks/cms", "/api/cache/invalidate"} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(r.Base, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\n"+

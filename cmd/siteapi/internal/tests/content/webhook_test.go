@@ -2,7 +2,6 @@ package content
 
 import (
 	"encoding/json"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,13 +28,9 @@ func TestWebhookSignature(t *testing.T) {
 	good := sign("new-secret", now, hookBody)
 
 	var again any
-	if err := json.Unmarshal([]byte(hookBody), &again); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(hookBody), &again))
 	rewritten, err := json.Marshal(again)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	tests := []struct {
 		name    string
@@ -74,7 +69,7 @@ func TestWebhookSignature(t *testing.T) {
 
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := s.Do(http.MethodPost, "/api/webhooks/cms", tt.body, tt.headers...)
+			got := s.Do("POST", "/api/webhooks/cms", tt.body, tt.headers...)
 			if got.Status != tt.status {
 				t.Errorf("got %s, want %d", got, tt.status)
 			}
@@ -92,7 +87,7 @@ func TestWebhookSignature(t *testing.T) {
 			sign("new-secret", now, body): `"content:locale:es"`,
 			good:                          "UNAUTHENTICATED",
 		} {
-			if got := s.Do(http.MethodPost, "/graphql", body, apptest.HookAuth, signature); !got.Has(want) {
+			if got := s.Do("POST", "/graphql", body, apptest.HookAuth, signature); !got.Has(want) {
 				t.Errorf("got %s, want %s", got.Body, want)
 			}
 		}

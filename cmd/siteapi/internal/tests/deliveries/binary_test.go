@@ -3,7 +3,6 @@ package deliveries
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +20,7 @@ func TestKilledRightAfterSubmit(t *testing.T) {
 	var ids []string
 	for i := range 5 {
 		status, response := first.Post("/api/quote/submit", apptest.ValidLead(fmt.Sprintf("kill-%d", i)))
-		if status != http.StatusOK {
+		if status != 200 {
 			t.Fatalf("submit: %d %v", status, response)
 		}
 		ids = append(ids, response["submissionId"].(string))
@@ -33,7 +32,7 @@ func TestKilledRightAfterSubmit(t *testing.T) {
 
 	second := apptest.Launch(t, dir)
 	for i, id := range ids {
-		if pdf := second.Do(http.MethodGet, "/api/quote/pdf?id="+id, ""); pdf.Status != http.StatusOK ||
+		if pdf := second.Do("GET", "/api/quote/pdf?id="+id, ""); pdf.Status != 200 ||
 			!bytes.HasPrefix(pdf.Body, []byte("%PDF-")) {
 			t.Errorf("after the restart the PDF has status %d: %.20q", pdf.Status, pdf.Body)
 		}

@@ -65,7 +65,7 @@ func TestStartsLeaveRetryAfter(t *testing.T) {
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
 		w.Header().Set("Retry-After", "600")
-		w.WriteHeader(http.StatusTooManyRequests)
+		w.WriteHeader(429)
 	}))
 	t.Cleanup(webhook.Close)
 	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": webhook.URL, "LEAD_WEBHOOK_SECRET": apptest.LeadSecret})

@@ -38,7 +38,7 @@ func newEdgeStub(t *testing.T) *edgeStub {
 
 		switch {
 		case e.down:
-			w.WriteHeader(http.StatusServiceUnavailable)
+			w.WriteHeader(503)
 		case r.Method == "PURGE" && r.Header.Get("Authorization") == "Bearer purge-token":
 			e.purge = append(e.purge, r.Header.Get("Cache-Tag"))
 		case json.Unmarshal(body, &event) == nil:

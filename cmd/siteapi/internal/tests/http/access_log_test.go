@@ -2,7 +2,6 @@ package http
 
 import (
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +78,7 @@ func TestAccessLog(t *testing.T) {
 	}
 
 	for _, tt := range tests {
-		r.Do(http.MethodPost, tt.path, tt.body, "X-Request-Id: "+tt.id)
+		r.Do("POST", tt.path, tt.body, "X-Request-Id: "+tt.id)
 		apptest.Eventually(t, "the request is logged", func() bool { return len(accessEvents(r, tt.id)) == 1 })
 
 		event := accessEvents(r, tt.id)[0]
@@ -94,9 +93,9 @@ func TestAccessLog(t *testing.T) {
 	}
 
 	r.Do("HUSH", "/graphql", "", "X-Request-Id: hush/0721000111")
-	r.Do(http.MethodPost, "/api/cache/clear?pattern=quote:pdf:hush:*", "",
+	r.Do("POST", "/api/cache/clear?pattern=quote:pdf:hush:*", "",
 		"Authorization: Bearer "+config.DevCacheToken)
-	r.Do(http.MethodPost, "/api/webhooks/cms",
+	r.Do("POST", "/api/webhooks/cms",
 		`{"_type":"quoteSubmission","_id":"drafts.quoteSubmission.hush"}`,
 		"Authorization: Bearer "+config.DevWebhookSecret)
 
@@ -118,7 +117,7 @@ func TestRejectionsDoNotFloodTheLog(t *testing.T) {
 
 	began, rejected := time.Now(), 0
 	for rejected < 500 {
-		if s.Do("GET", "/api/none", "").Status == http.StatusTooManyRequests {
+		if s.Do("GET", "/api/none", "").Status == 429 {
 			rejected++
 		}
 	}
@@ -136,18 +135,18 @@ func TestFrequentRequestsAreNotLogged(t *testing.T) {
 	r := apptest.Launch(t, t.TempDir(), "RATE_LIMITS=on")
 	preflight := []string{"Origin: https://site.example", "Access-Control-Request-Method: POST"}
 
-	if got := r.Do("OPTIONS", "/graphql", "", preflight...); got.Status != http.StatusNoContent {
+	if got := r.Do("OPTIONS", "/graphql", "", preflight...); got.Status != 204 {
 		t.Fatalf("a preflight request: %d", got.Status)
 	}
 	for range 300 { // more than the burst of other routes
 		for _, method := range []string{"GET", "HEAD"} {
-			if got := r.Do(method, "/healthz", ""); got.Status != http.StatusOK {
+			if got := r.Do(method, "/healthz", ""); got.Status != 200 {
 				t.Fatalf("%s: %d", method, got.Status)
 			}
 		}
 	}
 
-	r.Do(http.MethodGet, "/api/none", "")
+	r.Do("GET", "/api/none", "")
 	r.Logs(`"path":"…"`)
 	if log := r.Log.String(); strings.Count(log, `"message":"request"`) != 1 {
 		t.Errorf("the log has requests other than the last one:\n%s", log)
@@ -155,7 +154,7 @@ func TestFrequentRequestsAreNotLogged(t *testing.T) {
 
 	var got apptest.Response
 	for range 20_000 {
-		if got = r.Do("OPTIONS", "/graphql", "", preflight...); got.Status == http.StatusTooManyRequests {
+		if got = r.Do("OPTIONS", "/graphql", "", preflight...); got.Status == 429 {
 			return
 		}
 	}

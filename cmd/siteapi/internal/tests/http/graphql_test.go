@@ -2,7 +2,6 @@ package http
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,9 +17,7 @@ const emailQuery = `query Email { SiteSettings(id: "siteSettings") { contactEmai
 func TestGraphQLTrustedOperations(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "email.graphql"), []byte(emailQuery), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "email.graphql"), []byte(emailQuery), 0o600))
 
 	s := apptest.Start(t, map[string]string{"GRAPHQL_OPERATIONS": "trusted", "GRAPHQL_DOCUMENTS": dir})
 	if got := s.Query(emailQuery, nil); !got.Is(200, "lumen-studio") {
@@ -106,14 +103,14 @@ func TestNullForAVariable(t *testing.T) {
 		get := "/graphql?" + url.Values{"query": {tt.document}, "variables": {string(variables)}}.Encode()
 		accept, token := "Accept: application/graphql-response+json, text/event-stream", "Authorization: Bearer "+config.DevAdminToken
 
-		responses := []apptest.Response{s.Do(http.MethodPost, "/graphql", string(body), accept, token)}
+		responses := []apptest.Response{s.Do("POST", "/graphql", string(body), accept, token)}
 		if strings.HasPrefix(tt.document, "query") {
-			responses = append(responses, s.Do(http.MethodGet, get, "", accept))
+			responses = append(responses, s.Do("GET", get, "", accept))
 		}
 		for _, got := range responses {
-			refused := got.Status == http.StatusBadRequest && got.Has(`"BAD_USER_INPUT"`) &&
+			refused := got.Status == 400 && got.Has(`"BAD_USER_INPUT"`) &&
 				!got.Has(`"data"`)
-			if refused == tt.allowed || tt.allowed && (got.Status != http.StatusOK || got.Has(`"errors"`)) {
+			if refused == tt.allowed || tt.allowed && (got.Status != 200 || got.Has(`"errors"`)) {
 				t.Errorf("%s: %s", name, got)
 			}
 		}
@@ -142,9 +139,9 @@ func TestWholeNumbers(t *testing.T) {
 		get := "/graphql?" + url.Values{"query": {document}, "variables": {variables}}.Encode()
 		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"leads","arguments":{"first":` + number + `}}}`
 		for endpoint, got := range map[string]apptest.Response{
-			"POST": s.Do(http.MethodPost, "/graphql", `{"query":"`+document+`","variables":`+variables+`}`, token),
-			"GET":  s.Do(http.MethodGet, get, "", token),
-			"MCP":  s.Do(http.MethodPost, "/mcp", call, token, "Accept: application/json, text/event-stream"),
+			"POST": s.Do("POST", "/graphql", `{"query":"`+document+`","variables":`+variables+`}`, token),
+			"GET":  s.Do("GET", get, "", token),
+			"MCP":  s.Do("POST", "/mcp", call, token, "Accept: application/json, text/event-stream"),
 		} {
 			if accepted := !got.Has("BAD_USER_INPUT"); accepted != whole || got.Status >= 500 {
 				t.Errorf("%s by %s: %s", number, endpoint, got)
@@ -167,7 +164,7 @@ func TestByteOrderMarks(t *testing.T) {
 		"\ufeff\ufeff" + `{"query":"{ __typename }"}`:                 "unexpected character",
 		"\ufeff": "empty",
 	} {
-		if got := s.Do(http.MethodPost, "/graphql", body); !got.Has(want) {
+		if got := s.Do("POST", "/graphql", body); !got.Has(want) {
 			t.Errorf("%q: %s", body, got)
 		}
 	}

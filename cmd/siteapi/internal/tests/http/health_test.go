@@ -64,9 +64,7 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 		t.Errorf("dependencies: %+v", r.Dependencies)
 	}
 
-	if err := s.App.Data.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.App.Data.Close())
 	apptest.Eventually(t, "it is not ready without its database", func() bool {
 		status, r := readiness(s)
 		return status == 503 && r.Status == "unavailable" &&

@@ -136,9 +136,7 @@ func TestSuccessesAreLoggedForDebugging(t *testing.T) {
 		var event struct {
 			RequestID string `json:"request_id"`
 		}
-		if err := json.Unmarshal([]byte(line), &event); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(line), &event))
 		if strings.Contains(line, `"message":"request"`) {
 			found = append(found, event.RequestID)
 		}

@@ -37,11 +37,9 @@ type toolResult struct {
 func assistant(s *apptest.Service, method string, params any, headers ...string) (int, toolResult) {
 	s.T.Helper()
 	body, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 
-	got := s.Do(http.MethodPost, "/mcp", string(body),
+	got := s.Do("POST", "/mcp", string(body),
 		append(headers, "Accept: application/json, text/event-stream")...)
 	var response struct{ Result toolResult }
 	_ = json.Unmarshal(got.Body, &response)
@@ -113,14 +111,14 @@ func TestToolsByCaller(t *testing.T) {
 	if got := tools(s); !slices.Equal(got, visitorTools) {
 		t.Errorf("a visitor is offered %v", got)
 	}
-	if status, got := assistant(s, "tools/list", object{}, token); status != http.StatusUnauthorized || len(got.Tools) > 0 {
+	if status, got := assistant(s, "tools/list", object{}, token); status != 401 || len(got.Tools) > 0 {
 		t.Errorf("with an operator's token at the public address: %d %v", status, got)
 	}
-	s.Do(http.MethodGet, "/mcp", "")
+	s.Do("GET", "/mcp", "")
 	for origin, want := range map[string]int{
-		s.Base:                     http.StatusOK,
-		"http://evil.example":      http.StatusForbidden,
-		"http://127.0.0.1.evil.me": http.StatusForbidden,
+		s.Base:                     200,
+		"http://evil.example":      403,
+		"http://127.0.0.1.evil.me": 403,
 	} {
 		if status, _ := assistant(s, "tools/list", object{}, "Origin: "+origin); status != want {
 			t.Errorf("a page from %s: %d, want %d", origin, status, want)
@@ -148,12 +146,12 @@ func TestToolsByCaller(t *testing.T) {
 	}
 
 	s = apptest.Start(t, map[string]string{"MCP": "off"})
-	if got := s.Do(http.MethodPost, "/mcp", `{}`); got.Status != http.StatusNotFound {
+	if got := s.Do("POST", "/mcp", `{}`); got.Status != 404 {
 		t.Errorf("switched off: %d", got.Status)
 	}
 
 	s = apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
-	if status, _ := assistant(s, "tools/list", object{}, "Authorization: Bearer wrong"); status != http.StatusUnauthorized {
+	if status, _ := assistant(s, "tools/list", object{}, "Authorization: Bearer wrong"); status != 401 {
 		t.Errorf("with a wrong token: %d", status)
 	}
 	got := tools(s, token)
@@ -190,24 +188,24 @@ func TestOneCallInEachRequest(t *testing.T) {
 	} {
 		header := []string{"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: " + version}
 		for body, want := range map[string]int{
-			list:                                http.StatusOK,
-			"\ufeff" + list:                     http.StatusOK,
-			"\ufeff\ufeff" + list:               http.StatusBadRequest,
-			"\ufeff[" + list + "]":              http.StatusBadRequest,
-			"\ufeff":                            http.StatusBadRequest,
-			"[" + list + "]":                    http.StatusBadRequest,
-			"[" + list + "," + list + "]":       http.StatusBadRequest,
-			` [{"jsonrpc":"2.0","method":"x"}]`: http.StatusBadRequest,
-			`[]`:                                http.StatusBadRequest,
+			list:                                200,
+			"\ufeff" + list:                     200,
+			"\ufeff\ufeff" + list:               400,
+			"\ufeff[" + list + "]":              400,
+			"\ufeff":                            400,
+			"[" + list + "]":                    400,
+			"[" + list + "," + list + "]":       400,
+			` [{"jsonrpc":"2.0","method":"x"}]`: 400,
+			`[]`:                                400,
 		} {
-			if got := s.Do(http.MethodPost, "/mcp", body, header...); got.Status != want {
+			if got := s.Do("POST", "/mcp", body, header...); got.Status != want {
 				t.Errorf("version %q: %s: %s, want %d", version, body, got, want)
 			}
 		}
 		initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version +
 			`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
-		got := s.Do(http.MethodPost, "/mcp", initialize, header...)
-		if !got.Is(http.StatusOK, `"capabilities":{"tools":{}}`) {
+		got := s.Do("POST", "/mcp", initialize, header...)
+		if !got.Is(200, `"capabilities":{"tools":{}}`) {
 			t.Errorf("version %q: initialize: %s", version, got)
 		}
 	}
@@ -217,11 +215,9 @@ func TestOneCallInEachRequest(t *testing.T) {
 		"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	resp, err := apptest.Send(ctx, http.DefaultClient, http.MethodPost, s.Base+"/mcp", listen,
+	resp, err := apptest.Send(ctx, http.DefaultClient, "POST", s.Base+"/mcp", listen,
 		"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), `"result"`) {
 		t.Errorf("listening does not end: %v %d %s", err, resp.StatusCode, body)
@@ -250,14 +246,14 @@ func TestToolsOnThisMachine(t *testing.T) {
 		"Authorization: Bearer " + config.DevWebhookSecret,
 		"Cookie: siteapi_login=" + config.DevAdminToken,
 	} {
-		got := atAdmin.Do(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		got := atAdmin.Do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 			header, "Accept: application/json, text/event-stream")
-		if got.Status != http.StatusUnauthorized || got.Header.Get("WWW-Authenticate") == "" {
+		if got.Status != 401 || got.Header.Get("WWW-Authenticate") == "" {
 			t.Errorf("at ADMIN_ADDR with %s: %s", header, got)
 		}
-		wants := http.StatusOK // of visitors, unless there is a token
+		wants := 200 // of visitors, unless there is a token
 		if strings.HasPrefix(header, "Authorization: Bearer ") && header != "Authorization: Bearer " {
-			wants = http.StatusUnauthorized
+			wants = 401
 		}
 		if status, got := assistant(&apptest.Service{Client: s.Client}, "tools/list", object{}, header); status != wants {
 			t.Errorf("at LISTEN_ADDR with %s: %d %v, want %d", header, status, got, wants)
@@ -268,9 +264,7 @@ func TestToolsOnThisMachine(t *testing.T) {
 	cmd.Env = s.Env
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer session.Close()
 
 	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{

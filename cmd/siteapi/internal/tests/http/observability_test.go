@@ -60,13 +60,9 @@ func TestDashboardAndAlerts(t *testing.T) {
 	t.Parallel()
 	known := metricNames(t)
 	dashboard, err := os.ReadFile("deploy/dashboard.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	alerts, err := os.ReadFile("deploy/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	for _, name := range metricName.FindAllString(string(dashboard)+string(alerts), -1) {
 		if !known[name] && !known[suffix.ReplaceAllString(name, "")] {
@@ -86,9 +82,7 @@ func TestLoadMetrics(t *testing.T) {
 	s := apptest.Start(t, nil, apptest.Quick)
 	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.Base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = conn.Close() }()
 	apptest.Eventually(t, "the connection is counted", func() bool {
 		return apptest.Counter(t, s, "siteapi_connections", nil) >= 1

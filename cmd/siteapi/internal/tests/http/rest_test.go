@@ -136,9 +136,7 @@ func TestIncompleteBodies(t *testing.T) {
 		"Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + strings.Repeat("a", 1<<17): "HTTP/1.1 413",
 	} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.Base, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, _ = fmt.Fprintf(conn, "POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s", head)
 		_ = conn.(*net.TCPConn).CloseWrite()
 		all, _ := io.ReadAll(conn) // a reset may follow the response

@@ -3,7 +3,6 @@ package http
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -162,9 +161,7 @@ func TestToolDays(t *testing.T) {
 	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "TIME_ZONE": "Pacific/Kiritimati"})
 	id := s.Submit("ana")
 	zone, err := time.LoadLocation(s.Env["TIME_ZONE"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	day := func(n int) string { return s.ShowLead(id).SubmittedAt.In(zone).AddDate(0, 0, n).Format(time.DateOnly) }
 
 	for arguments, want := range map[string]bool{
@@ -233,7 +230,7 @@ func TestToolSchemas(t *testing.T) {
 			"retry_delivery.properties.id.type": `"string"`,
 		}},
 	} {
-		list := s.Do(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		list := s.Do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 			append(tt.caller, "Accept: application/json, text/event-stream")...)
 		if tokens := len(list.Body) / 4; tokens > tt.tokens {
 			t.Errorf("the list has %d tokens, want at most %d", tokens, tt.tokens)

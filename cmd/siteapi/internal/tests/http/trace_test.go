@@ -29,7 +29,7 @@ func (o *otlp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var in collector.ExportTraceServiceRequest
 	if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &in) != nil {
-		http.Error(w, "not OTLP", http.StatusBadRequest)
+		http.Error(w, "not OTLP", 400)
 		return
 	}
 

@@ -27,9 +27,7 @@ func caddy(t *testing.T, backends ...string) string {
 	apptest.SkipWithout(t, err)
 
 	text, err := os.ReadFile("deploy/Caddyfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	shipped := string(text)
 	for i, backend := range backends {
 		name := fmt.Sprintf("siteapi-%d:8080", i+1)
@@ -43,17 +41,13 @@ func caddy(t *testing.T, backends ...string) string {
 	options := "{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\tlocal_certs\n\tskip_install_trust\n" +
 		"\tauto_https disable_redirects\n\tstorage file_system " + dir + "\n}\n"
 	file := filepath.Join(dir, "Caddyfile")
-	if err := os.WriteFile(file, []byte(options+shipped), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(options+shipped), 0o600))
 
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "run", "--config", file, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "SITE_ADDRESS=localhost:"+port, "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -106,9 +100,7 @@ func TestLiveThroughCaddy(t *testing.T) {
 	// The page is connected to one of the instances. Both are stopped in turn, so that it
 	// has to reconnect.
 	for i, stopped := range instances {
-		if err := stopped.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		must(t, stopped.Cmd.Process.Signal(syscall.SIGTERM))
 		_ = stopped.Cmd.Wait()
 		f.Within(time.Minute, instances[1-i].Submit(fmt.Sprint("moved-", i)), "CREATED")
 		instances[i] = apptest.Launch(t, t.TempDir(), apptest.LiveEnv(database, "DRAIN_DELAY=0s",

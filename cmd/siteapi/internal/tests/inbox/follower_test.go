@@ -73,7 +73,7 @@ func (f *follower) read(ctx context.Context) {
 		return
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != 200 {
 		return
 	}
 
@@ -149,5 +149,5 @@ func openStreamBy(
 	ctx context.Context, client *http.Client, address, after string, headers ...string,
 ) (*http.Response, error) {
 	headers = append([]string{"Accept: text/event-stream"}, headers...)
-	return apptest.Send(ctx, client, http.MethodPost, address, fmt.Sprintf(followLeads, after), headers...)
+	return apptest.Send(ctx, client, "POST", address, fmt.Sprintf(followLeads, after), headers...)
 }

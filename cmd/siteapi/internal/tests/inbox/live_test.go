@@ -29,9 +29,7 @@ func follow(t *testing.T, base string, headers ...string) *follower {
 func openStream(t *testing.T, base string, headers ...string) *http.Response {
 	t.Helper()
 	resp, err := openStreamBy(t.Context(), http.DefaultClient, base, "null", headers...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
 }
@@ -166,9 +164,7 @@ func TestLiveLimits(t *testing.T) {
 	}
 
 	began := time.Now()
-	if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Cmd.Process.Signal(syscall.SIGTERM))
 	for i, resp := range streams {
 		if _, _ = io.Copy(io.Discard, resp.Body); resp.StatusCode != 200 {
 			t.Errorf("stream %d: %d", i, resp.StatusCode)

@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -53,7 +52,7 @@ func TestPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := apptest.Start(t, c.env).Do(http.MethodGet, c.path, "")
+			r := apptest.Start(t, c.env).Do("GET", c.path, "")
 			text := string(r.Body)
 			for _, want := range c.with {
 				if !strings.Contains(text, want) {
@@ -86,7 +85,7 @@ func TestGraphQLOpenedInABrowser(t *testing.T) {
 		{open, "/graphql", "*/*", false},
 		{closed, "/graphql", browser, false},
 	} {
-		r := c.service.Do(http.MethodGet, c.path, "", "Accept: "+c.accept) // follows the redirect
+		r := c.service.Do("GET", c.path, "", "Accept: "+c.accept) // follows the redirect
 		if r.Has("siteapi playground") != c.page {
 			t.Errorf("%s with Accept: %s: status %s", c.path, c.accept, r)
 		}
@@ -98,9 +97,7 @@ func TestGraphQLOpenedInABrowser(t *testing.T) {
 func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 	t.Parallel()
 	words, err := os.ReadFile("internal/pages/inbox/words/en.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	address := &url.URL{Scheme: "memory"}
 	settings := config.Settings{

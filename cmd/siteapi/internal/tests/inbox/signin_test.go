@@ -92,7 +92,7 @@ func TestRejectedSignIn(t *testing.T) {
 		status int
 		words  string
 	}{
-		"502":                      {func() { p.FailStatus = http.StatusBadGateway }, 503, "not possible at the moment"},
+		"502":                      {func() { p.FailStatus = 502 }, 503, "not possible at the moment"},
 		"issued by a different":    {claims("iss", "https://evil.example"), 403, "did not confirm it"},
 		"expected audience":        {claims("aud", "another"), 403, "did not confirm it"},
 		"the nonce does not match": {claims("nonce", "another"), 403, "did not confirm it"},
@@ -189,9 +189,7 @@ func TestAnotherAccount(t *testing.T) {
 		t.Helper()
 		p.Set(func() { p.Requests = nil })
 		resp, err := client.Get(b.Base + "/admin/login")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != status || len(p.Requests) != requests {
 			t.Errorf("%d after %d requests, want %d after %d", resp.StatusCode, len(p.Requests), status, requests)
@@ -252,9 +250,7 @@ func visit(t *testing.T, address string, cookies ...*http.Cookie) *http.Response
 		r.AddCookie(c)
 	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = resp.Body.Close()
 	return resp
 }
@@ -300,7 +296,7 @@ func TestSignInRenews(t *testing.T) {
 		s.Damage(`UPDATE logins SET check_at = 1`)
 	}
 
-	for _, outage := range []int{http.StatusBadGateway, http.StatusTooManyRequests} {
+	for _, outage := range []int{502, 429} {
 		later(func() { p.FailStatus = outage })
 		b.Want("the provider is down", errorCode(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
 		b.Want("it is still down", errorCode(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
@@ -383,12 +379,12 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 
 	for why, refusal := range map[string]http.HandlerFunc{
 		`returned the status 400 with the error \"invalid_grant\"`: func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusBadRequest)
+			w.WriteHeader(400)
 			_, _ = io.WriteString(w, `{"error":"invalid_grant","error_description":"The user 'ana.pop@corp.example' has no role."}`)
 		},
 		"returned the status 407": func(w http.ResponseWriter, r *http.Request) {
 			_ = r.ParseForm()
-			w.WriteHeader(http.StatusProxyAuthRequired)
+			w.WriteHeader(407)
 			_, _ = io.WriteString(w, "<html>refused: "+r.Form.Encode())
 		},
 		"malformed jwt": func(w http.ResponseWriter, _ *http.Request) {
@@ -440,13 +436,13 @@ func TestSignInWhileTheProviderHangs(t *testing.T) {
 	var all sync.WaitGroup
 	for range logins {
 		all.Go(func() {
-			if resp := visit(t, "http://"+address+"/admin/login"); resp.StatusCode != http.StatusServiceUnavailable {
+			if resp := visit(t, "http://"+address+"/admin/login"); resp.StatusCode != 503 {
 				t.Errorf("a login has status %d", resp.StatusCode)
 			}
 		})
 	}
 	apptest.Eventually(t, "the provider is called", func() bool { return calls.Load() == fit })
-	if got := s.Do("GET", "/api/cache/clear", ""); got.Status != http.StatusOK {
+	if got := s.Do("GET", "/api/cache/clear", ""); got.Status != 200 {
 		t.Errorf("during the logins another request has status %d", got.Status)
 	}
 	all.Wait()
@@ -464,7 +460,7 @@ func TestSignInIsLimited(t *testing.T) {
 	p.Set(func() {
 		p.Refusal = func(w http.ResponseWriter, _ *http.Request) {
 			redeemed.Add(1)
-			w.WriteHeader(http.StatusBadRequest)
+			w.WriteHeader(400)
 			_, _ = io.WriteString(w, `{"error":"invalid_grant"}`)
 		}
 	})
@@ -473,36 +469,32 @@ func TestSignInIsLimited(t *testing.T) {
 
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	get := func(path string, cookie *http.Cookie) *http.Response {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+path, nil)
 		if cookie != nil {
 			req.AddCookie(cookie)
 		}
 		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = resp.Body.Close()
 		return resp
 	}
 
 	for i := range 12 {
 		began := get("/admin/login", nil)
-		if limited := began.StatusCode == http.StatusTooManyRequests; limited != (i >= 10) {
+		if limited := began.StatusCode == 429; limited != (i >= 10) {
 			t.Fatalf("login %d: %d", i+1, began.StatusCode)
 		}
 		if i >= 10 {
 			continue
 		}
 		at, err := began.Location()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ended := get("/admin/callback?code=invented&state="+at.Query().Get("state"), began.Cookies()[0])
-		if ended.StatusCode != http.StatusForbidden {
+		if ended.StatusCode != 403 {
 			t.Errorf("an invented code: %d", ended.StatusCode)
 		}
 	}
-	if got := get("/admin/callback?code=x&state=y", nil); got.StatusCode != http.StatusTooManyRequests {
+	if got := get("/admin/callback?code=x&state=y", nil); got.StatusCode != 429 {
 		t.Errorf("the eleventh callback: %d", got.StatusCode)
 	}
 	if n := redeemed.Load(); n != 10 {

@@ -86,15 +86,11 @@ func TestPgBouncer(t *testing.T) {
 func query(t *testing.T, address, statement string, into ...any) {
 	t.Helper()
 	c, err := pgx.ParseConfig(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 
 	conn, err := pgx.ConnectConfig(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 
 	err = conn.QueryRow(t.Context(), statement).Scan(into...)
@@ -111,18 +107,14 @@ func startPgBouncer(t *testing.T, database, settings string) string {
 	apptest.SkipWithout(t, err)
 
 	c, err := pgx.ParseConfig(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	own := apptest.FreeAddress(t)
 	_, ownPort, _ := net.SplitHostPort(own)
 
 	// The program does not run as root, so its files must be readable by every user.
 	dir, err := os.MkdirTemp("", "pgbouncer-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 
 	config := fmt.Sprintf("[databases]\n%s = host=%s port=%d dbname=%s user=%s\n"+
@@ -130,9 +122,7 @@ func startPgBouncer(t *testing.T, database, settings string) string {
 		"auth_type = any\npool_mode = transaction\ndefault_pool_size = 5\n%s",
 		c.Database, c.Host, c.Port, c.Database, c.User, ownPort, settings)
 	path := filepath.Join(dir, "pgbouncer.ini")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, []byte(config), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, []byte(config), 0o644)))
 
 	args := []string{path}
 	if os.Getuid() == 0 {
@@ -141,9 +131,7 @@ func startPgBouncer(t *testing.T, database, settings string) string {
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
 	apptest.Eventually(t, "PgBouncer listens", func() bool {

@@ -74,7 +74,7 @@ func (f *traffic) send(i int) {
 	resp, err := f.clients[i%2].Post(f.base+path, "application/json", io.MultiReader(bytes.NewReader(data)))
 	var response struct{ SubmissionID string }
 	if err == nil {
-		if err = json.NewDecoder(resp.Body).Decode(&response); resp.StatusCode != http.StatusOK {
+		if err = json.NewDecoder(resp.Body).Decode(&response); resp.StatusCode != 200 {
 			err = errors.New(resp.Status)
 		}
 		_ = resp.Body.Close()
@@ -98,15 +98,11 @@ func TestRestartWithSocketActivation(t *testing.T) {
 	var plain net.ListenConfig
 	plain.SetMultipathTCP(false) // as on systemd's sockets
 	listener, err := plain.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = listener.Close() }()
 
 	socket, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = socket.Close() }()
 
 	process := activate(t, dir, socket)
@@ -150,9 +146,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *apptest.Process {
 	t.Helper()
 	notified, err := net.ListenPacket("unixgram",
 		fmt.Sprintf("@siteapi-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = notified.Close() }()
 
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, apptest.Binary)
@@ -169,9 +163,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *apptest.Process {
 	}
 	cmd.ExtraFiles = []*os.File{socket}
 
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
 	message := make([]byte, 64)
@@ -205,9 +197,7 @@ func TestDraining(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
 	get := func(path string) (int, bool, string) {
 		resp, err := client.Get(r.Base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = resp.Body.Close() }()
 		body, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, resp.Close, string(body)
@@ -217,9 +207,7 @@ func TestDraining(t *testing.T) {
 		t.Errorf("before: %d, closed %v: %s", status, closed, body)
 	}
 
-	if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Cmd.Process.Signal(syscall.SIGTERM))
 	apptest.Eventually(t, "it reports that it is stopping", func() bool {
 		status, closed, body := get("/readyz")
 		return status == 503 && closed && strings.Contains(body, `"status":"stopping"`)
@@ -247,9 +235,7 @@ func TestSecondSignal(t *testing.T) {
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 
 	go func() {
 		for err := error(nil); err == nil; err = cmd.Process.Signal(syscall.SIGTERM) {

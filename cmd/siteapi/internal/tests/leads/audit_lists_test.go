@@ -81,9 +81,7 @@ func TestAuditOfStreams(t *testing.T) {
 		defer cancel()
 		body := `{"query":"subscription { leadEvents { ` + fields + ` } }"}`
 		req, err := http.NewRequestWithContext(ctx, "POST", b.Base+"/graphql", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for name, value := range map[string]string{
 			"Accept":        "text/event-stream",
 			"Content-Type":  "application/json",
@@ -92,9 +90,7 @@ func TestAuditOfStreams(t *testing.T) {
 			req.Header.Set(name, value)
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = resp.Body.Close() }()
 		lines := bufio.NewScanner(resp.Body)
 		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
@@ -148,9 +144,7 @@ func TestReadingWithoutWrites(t *testing.T) {
 	s.Submit("read-only")
 
 	db, err := sqlite.OpenDB(t.Context(), filepath.Join(s.DataDir, systems.DatabaseFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)

@@ -141,9 +141,7 @@ func TestOutcomesOfDeals(t *testing.T) {
 func metrics(t *testing.T, admin string) string {
 	t.Helper()
 	resp, err := http.Get("http://" + admin + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 
 	text, _ := io.ReadAll(resp.Body)

@@ -55,9 +55,7 @@ func TestRetention(t *testing.T) {
 		{SessionID: "old", At: time.Now().Add(-25 * time.Hour).UTC()},
 		{SessionID: "young", At: time.Now().Add(-23 * time.Hour).UTC()},
 	} {
-		if err := s.App.Data.Store.Track(t.Context(), v); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.App.Data.Store.Track(t.Context(), v))
 	}
 	for _, id := range []string{"old", "young"} {
 		apptest.Eventually(t, id+" arrives", func() bool { return ended(s, id) })

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -135,7 +134,7 @@ func TestRolesAtThePublicListener(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/admin", "/admin/login", "/admin/callback", "/admin/operator"} {
-		if resp, _ := out.Send("GET", path, ""); resp.StatusCode != http.StatusNotFound {
+		if resp, _ := out.Send("GET", path, ""); resp.StatusCode != 404 {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
 	}

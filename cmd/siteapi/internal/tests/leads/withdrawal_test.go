@@ -52,9 +52,7 @@ func TestWithdrawalDuringDelivery(t *testing.T) {
 func slowFirst(t *testing.T, server, text string, reading, end chan struct{}) string {
 	t.Helper()
 	target, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pass := httputil.NewSingleHostReverseProxy(target)
 
 	var first sync.Once

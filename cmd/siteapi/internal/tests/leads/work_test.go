@@ -20,9 +20,7 @@ import (
 func withoutPrices(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "content.json")
-	if err := os.WriteFile(path, []byte(`[{"_id":"h","_type":"heroSection","language":"en"}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(`[{"_id":"h","_type":"heroSection","language":"en"}]`), 0o600))
 	return path
 }
 

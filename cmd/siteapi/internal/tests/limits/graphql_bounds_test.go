@@ -2,7 +2,6 @@ package limits
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"regexp"
 	"strconv"
@@ -34,7 +33,7 @@ func floodGraphQL(r *apptest.Process, body string) []byte {
 
 	for i := range responses {
 		group.Go(func() {
-			responses[i] = r.Do(http.MethodPost, "/graphql", body).Body
+			responses[i] = r.Do("POST", "/graphql", body).Body
 		})
 	}
 

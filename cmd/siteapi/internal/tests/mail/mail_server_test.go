@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -199,9 +198,7 @@ func openSMTPD(t *testing.T) (addr, folder string) {
 	apptest.SkipWithout(t, err)
 
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	addr = listener.Addr().String()
 	_ = listener.Close()
 	host, port, _ := net.SplitHostPort(addr)
@@ -210,9 +207,7 @@ func openSMTPD(t *testing.T) (addr, folder string) {
 	if err == nil {
 		err = os.Chmod(dir, 0o777) //nolint:gosec // see above
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	folder, file := filepath.Join(dir, "mail"), filepath.Join(dir, "smtpd.conf")
 	config := fmt.Sprintf(`table users { "@" = nobody }
@@ -220,16 +215,12 @@ listen on %s port %s
 action "keep" maildir %q virtual <users>
 match from any for any action "keep"
 `, host, port, folder)
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(config), 0o600))
 
 	var out apptest.SyncBuffer
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-d", "-f", file)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
@@ -285,9 +276,7 @@ func TestMailInProduction(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{Implicit: true, Login: true})
 	certificate := filepath.Join(t.TempDir(), "mail.pem")
-	if err := os.WriteFile(certificate, server.PEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(certificate, server.PEM, 0o600))
 	_, port, _ := strings.Cut(server.Addr, ":")
 	delete(env, "ADMIN_PAGE")
 	maps.Copy(env, map[string]string{
@@ -302,7 +291,7 @@ func TestMailInProduction(t *testing.T) {
 	r := apptest.Launch(t, dir, slices.Concat(settings, apptest.DefaultLimits(t))...)
 	body := apptest.NewLead("visit")
 	status, response := r.Post("/api/quote/submit", body) // its address is in example.com
-	if status != http.StatusOK {
+	if status != 200 {
 		t.Fatalf("%d %v", status, response)
 	}
 	apptest.Mailed(t, server, "sales@lumen.test", 1)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"net/mail"
 	"os"
 	"path/filepath"
@@ -24,9 +23,7 @@ import (
 func parts(t *testing.T, kind string, body io.Reader, into map[string]string) {
 	t.Helper()
 	media, params, err := mime.ParseMediaType(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.HasPrefix(media, "multipart/") {
 		text, _ := io.ReadAll(body)
 		into[media] = string(text)
@@ -37,9 +34,7 @@ func parts(t *testing.T, kind string, body io.Reader, into map[string]string) {
 		if err == io.EOF {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		parts(t, part.Header.Get("Content-Type"), part, into)
 	}
 }
@@ -80,7 +75,7 @@ func TestLeadIsMailed(t *testing.T) {
 		t.Errorf("submitted at %v, listed as %s", submitted, out)
 	}
 
-	pdf := s.Do(http.MethodGet, "/api/quote/pdf?id="+id, "").Body
+	pdf := s.Do("GET", "/api/quote/pdf?id="+id, "").Body
 	visitor, sales := apptest.MailsTo(server, address("ana")), apptest.MailsTo(server, "sales@lumen.test")
 	for name, want := range map[string]struct {
 		mail    *mail.Message
@@ -135,9 +130,7 @@ func repeated(t *testing.T, s *apptest.Service, id string, target lead.Target) l
 		if wait := time.Until(d.NextAt); wait < 50*time.Minute || wait > 6*time.Hour {
 			t.Errorf("an unconfirmed mail waits for %v", wait)
 		}
-		if err := s.App.Data.Store.RetryDelivery(t.Context(), d.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.App.Data.Store.RetryDelivery(t.Context(), d.ID))
 	}
 	return d.State
 }

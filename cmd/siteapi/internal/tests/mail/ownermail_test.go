@@ -91,9 +91,7 @@ func TestOwnerMail(t *testing.T) {
 	// The job of the mail is stored with the assignment, so nothing that happens to the request
 	// or the service afterward prevents it.
 	key, err := s.App.Data.Store.HashKey(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	notify := leadmail.New(leadmail.Deps{Key: key, Settings: leadmail.Settings{Sender: mailfile.Open(t.TempDir())}}).
 		NotifyOwner(t.Context(), "over@lumen.test")
 	if _, err := s.App.Data.Store.Assign(t.Context(), []string{three}, "over@lumen.test", notify); err != nil {
@@ -136,9 +134,7 @@ func TestOwnerMailWithOtherSettings(t *testing.T) {
 func ownerMailsDone(s *apptest.Service) (n float64) {
 	s.T.Helper()
 	families, err := s.App.Metrics.Registry.Gather()
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			if text := m.String(); strings.Contains(text, `"owner_mail"`) && strings.Contains(text, `"delivered"`) {

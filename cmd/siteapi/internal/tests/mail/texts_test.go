@@ -27,9 +27,7 @@ func publishTexts(s *apptest.Service, texts object, more ...object) {
 		own[name] = object{"en": text, "es": text, "ro": text}
 	}
 	content, err := json.Marshal(append(append(docs, own), more...))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	s.WriteContent(string(content))
 	if got := s.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth); got.Status != 200 {
 		s.T.Fatalf("invalidating: %d %s", got.Status, got.Body)
@@ -74,13 +72,9 @@ func printed(t *testing.T, file string) string {
 	_, err := exec.LookPath("pdftotext")
 	apptest.SkipWithout(t, err)
 	path := filepath.Join(t.TempDir(), "quote.pdf")
-	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(file), 0o600))
 	out, err := exec.CommandContext(t.Context(), "pdftotext", "-raw", path, "-").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.Join(strings.Fields(string(out)), " ")
 }
 

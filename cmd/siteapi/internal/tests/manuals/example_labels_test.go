@@ -29,9 +29,7 @@ type sampleDocument struct {
 
 func sampleDocuments(t *testing.T) (docs []sampleDocument) {
 	t.Helper()
-	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(cmsfile.Sample(), &docs))
 	return docs
 }
 
@@ -40,9 +38,7 @@ func sampleDocuments(t *testing.T) (docs []sampleDocument) {
 func TestEveryLocaleIsComplete(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/locales.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	for _, locale := range schema.AllLocale {
 		if !strings.Contains(string(studio), "{id: '"+string(locale)+"'") {
@@ -73,9 +69,7 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 func TestEverySettingHasAValue(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/siteSettings.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	var selection func(name string) string
 	selection = func(name string) string {
@@ -129,9 +123,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/quoteSubmission.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	for _, path := range leadtest.Fields() {
 		name := path[strings.LastIndex(path, ".")+1:]
@@ -154,9 +146,7 @@ func TestStudioHasTheFirmsTexts(t *testing.T) {
 		"OPERATIONS.md": "`%s`",
 	} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, name := range pdf.TextNames() {
 			if !strings.Contains(string(text), fmt.Sprintf(form, name)) {
 				t.Errorf("%s lacks %s", file, name)

@@ -21,9 +21,7 @@ import (
 func packaged(t *testing.T, name string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("deploy", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	var lines []string
 	for line := range strings.Lines(string(data)) {
@@ -42,9 +40,7 @@ func isSetting(name string) bool {
 func goVersion(t *testing.T) string {
 	t.Helper()
 	module, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
 }
 
@@ -90,18 +86,14 @@ func TestDockerfile(t *testing.T) {
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("deploy/compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var file struct {
 		Services map[string]struct {
 			Environment map[string]string
 			Logging     struct{ Options map[string]string }
 		}
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(data, &file))
 
 	for name, service := range file.Services {
 		if service.Logging.Options["max-size"] == "" || service.Logging.Options["max-file"] == "" {
@@ -136,9 +128,7 @@ func TestCompose(t *testing.T) {
 	}
 
 	s, err := config.Read(func(name string) string { return env[name] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if wrong := systems.CheckServing(s, nil); len(wrong) > 0 {
 		t.Errorf("the service would not start: %v", wrong)
 	}
@@ -160,14 +150,10 @@ func TestUnits(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"siteapi.service", "siteapi.socket"} {
 		data, err := os.ReadFile(filepath.Join("deploy", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data = []byte(strings.Replace(string(data),
 			"ExecStart=/usr/local/bin/siteapi", "ExecStart="+apptest.Binary, 1))
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 
 	for _, args := range [][]string{

@@ -17,9 +17,7 @@ func manual(t *testing.T, pages ...string) string {
 	var all strings.Builder
 	for _, page := range pages {
 		text, err := os.ReadFile(filepath.Join("../..", page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all.Write(text)
 	}
 	return all.String()

@@ -190,9 +190,7 @@ func TestEveryProblemIsNamed(t *testing.T) {
 	t.Parallel()
 	content, documents := filepath.Join(t.TempDir(), "content.json"), filepath.Join(t.TempDir(), "x.graphql")
 	for path, text := range map[string]string{content: "[{]", documents: "{ noSuchField }"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 
 	for _, args := range []string{"config", "serve", "doctor"} {
@@ -224,9 +222,7 @@ func TestEveryProblemIsNamed(t *testing.T) {
 func TestProductionServesNoSample(t *testing.T) {
 	t.Parallel()
 	sample := filepath.Join(t.TempDir(), "content.json") // as written in development
-	if err := os.WriteFile(sample, cmsfile.Sample(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(sample, cmsfile.Sample(), 0o600))
 
 	production := []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b"}
 	for _, tt := range []struct {
@@ -256,9 +252,7 @@ func TestEnvFile(t *testing.T) {
 		"SITE_URL=https://from.the.file\nRATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\nGOGC=50\nGOMEMLIMIT=off\n" +
 		"LONG=" + strings.Repeat("x", 100_000) + "\n"
 
-	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(lines), 0o600))
 
 	out, code := apptest.Command(t, []string{"SITE_URL=https://from.the.environment", "GOGC=60"},
 		"--env-file", file, "config")
@@ -285,9 +279,7 @@ func TestEnvFile(t *testing.T) {
 		"\ufeff\r\n\r\nCONTENT_TTL='6m'":         "CONTENT_TTL=6m",
 		"\ufeff":                                 "CONTENT_TTL=",
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 		if out, code := apptest.Command(t, []string{"ENVIRONMENT=development"}, "--env-file", file, "config"); code != 0 ||
 			!strings.Contains(out, want) || strings.Contains(out, "is not a setting") {
 			t.Errorf("%q: exit code %d: %s", text, code, out)

@@ -91,9 +91,7 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	stubs := apptest.NewVendors(t)
 	err := stubs.CMS.Replace(json.RawMessage(
 		`{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := apptest.Start(t, stubs.Env(map[string]string{"CMS_WATCH": "off"}))
 	submit := func(session string) string {
 		t.Helper()

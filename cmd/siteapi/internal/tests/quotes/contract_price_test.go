@@ -52,9 +52,7 @@ func startPriced(t *testing.T, content string) *apptest.Service {
 // publish replaces the content of a service that startPriced started.
 func publish(s *apptest.Service, content string) {
 	s.T.Helper()
-	if err := os.WriteFile(s.Env["CMS_FILE"], []byte(content), 0o600); err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, os.WriteFile(s.Env["CMS_FILE"], []byte(content), 0o600))
 }
 
 // waitForEstimate waits until the estimate of selections begins at low and has a
@@ -222,9 +220,7 @@ func TestContractHonoredPrices(t *testing.T) {
 	} {
 		for _, revision := range []string{shown, current} {
 			r := store.Revision{Revision: revision, Kind: store.Prices, Locale: "en", Body: "{}"}
-			if err := s.App.Data.Store.UseRevision(t.Context(), r, time.Now().Add(-tt.ago)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.App.Data.Store.UseRevision(t.Context(), r, time.Now().Add(-tt.ago)))
 		}
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 			_, got := submitPriced(s, endpoint, strings.ReplaceAll(name, " ", "-"), webApp, euros(12000, 18000), tt.revision)

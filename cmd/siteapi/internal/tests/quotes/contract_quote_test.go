@@ -2,7 +2,6 @@ package quotes
 
 import (
 	"bytes"
-	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -72,9 +71,7 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 	}
 
 	got, err := s.App.Data.Store.Session(t.Context(), "v-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	if got.Visits != 2 || got.Selections.ProjectType != "shop" ||
 		!slices.Equal(got.Selections.Features, []string{"blog"}) ||
@@ -106,9 +103,7 @@ func TestContractSubmit(t *testing.T) {
 		})
 
 		stored, err := os.ReadFile(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, part := range []string{
 			`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "20400.5",
 		} {
@@ -275,8 +270,8 @@ func TestContractMethods(t *testing.T) {
 		"/api/quote/pdf":        "GET, HEAD, OPTIONS",
 		"/api/openapi.json":     "GET, HEAD, OPTIONS",
 	} {
-		got := s.RESTOutcome(s.Do(http.MethodPut, path, ""))
-		options := s.Do(http.MethodOptions, path, "")
+		got := s.RESTOutcome(s.Do("PUT", path, ""))
+		options := s.Do("OPTIONS", path, "")
 		if got.Status != 405 || got.Code != "METHOD_NOT_ALLOWED" || got.Header.Get("Allow") != allow ||
 			options.Status != 204 || options.Header.Get("Allow") != allow {
 			t.Errorf("%s: %d %s, Allow %q, want %q", path, got.Status, got.Code, got.Header.Get("Allow"), allow)

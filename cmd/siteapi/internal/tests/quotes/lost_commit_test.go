@@ -27,9 +27,7 @@ type proxy struct {
 func newProxy(t *testing.T, database string) (p *proxy, address string) {
 	t.Helper()
 	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	p = &proxy{server: u.Host}
 	p.after.Store("")

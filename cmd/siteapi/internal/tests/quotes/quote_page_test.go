@@ -47,14 +47,10 @@ func postForm(s *apptest.Service, path string, fields url.Values, headers ...str
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	headers = append(headers, "Content-Type: application/x-www-form-urlencoded")
 	resp, err := apptest.Send(s.T.Context(), client, "POST", s.Base+"/api/quote/page/"+path, fields.Encode(), headers...)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	return apptest.Response{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
@@ -105,13 +101,9 @@ func wantTextsOfPDF(t *testing.T, s *apptest.Service, id string, locale schema.L
 
 	file := filepath.Join(t.TempDir(), "quote.pdf")
 	pdf := s.Do("GET", "/api/quote/pdf?id="+id+"&locale="+string(locale), "")
-	if err := os.WriteFile(file, pdf.Body, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, pdf.Body, 0o600))
 	out, err := exec.CommandContext(t.Context(), "pdftotext", "-raw", file, "-").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	words := func(text string) []string {
 		list := strings.Fields(blanks.ReplaceAllString(text, " "))
@@ -138,9 +130,7 @@ func TestMissingQuotePage(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 	erased := submitForPage(s, "erased")
-	if err := s.App.Data.Store.Erase(t.Context(), erased); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.App.Data.Store.Erase(t.Context(), erased))
 
 	for _, id := range []string{
 		erased, "unknown", strings.Repeat("x", 128), "' OR 1=1 --", "<script>", "../../etc/passwd", "quote:pdf:*", "a b",
@@ -289,9 +279,7 @@ func TestQuotePageBelowAPath(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 	target, err := url.Parse(s.Base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	for i, prefix := range []string{"", "/backend", "/v1/site", "/a-b/c_d/e.f/%C8%99", "/api/quote/page"} {
 		id := submitForPage(s, fmt.Sprint("prefix-", i))
@@ -304,9 +292,7 @@ func TestQuotePageBelowAPath(t *testing.T) {
 			t.Helper()
 			resp, err := apptest.Send(t.Context(), http.DefaultClient, method, address, body,
 				sameOrigin, "Content-Type: application/x-www-form-urlencoded")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer resp.Body.Close()
 			text, err := io.ReadAll(resp.Body)
 			if err != nil || resp.StatusCode != 200 {
@@ -323,9 +309,7 @@ func TestQuotePageBelowAPath(t *testing.T) {
 				t.Fatalf("%q: no %s on the page", prefix, pattern)
 			}
 			to, err := address.Parse(html.UnescapeString(found[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return to.String()
 		}
 		if _, pdf := send("GET", link(`href="([^"]*)" download`), ""); !strings.HasPrefix(pdf, "%PDF") {

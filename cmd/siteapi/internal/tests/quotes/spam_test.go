@@ -135,9 +135,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 
 				id := got.ID()
 				stored, err := s.App.Data.Store.Lead(t.Context(), id)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 
 				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.InReview != tt.inReview {
 					t.Errorf("stored with %v, in review %v; want %v, %v",

@@ -18,9 +18,7 @@ import (
 func sessionRows(s *apptest.Service) (rows, largest int) {
 	s.T.Helper()
 	db, err := sqlite.OpenDB(s.T.Context(), filepath.Join(s.DataDir, systems.DatabaseFile))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	defer db.Close()
 
 	sizes := []string{"8 * 4"} // the columns with numbers
@@ -32,9 +30,7 @@ func sessionRows(s *apptest.Service) (rows, largest int) {
 	}
 	err = db.QueryRowContext(s.T.Context(), "SELECT count(*), max("+strings.Join(sizes, " + ")+") FROM sessions").
 		Scan(&rows, &largest)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	return rows, largest
 }
 
