@@ -134,56 +134,6 @@ func TestDamagedFallbackCopy(t *testing.T) {
 	}
 }
 
-func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
-	t.Parallel()
-	source, dir, c := &scriptedCMS{}, t.TempDir(), &clock{}
-	source.set("", errors.New("down"))
-	s := newService(t, source, dir, c)
-
-	if got := title(t, s); got[:6] != "error:" {
-		t.Fatalf("without a fallback copy: %q, want an error", got)
-	}
-
-	if _, err := s.Read(context.Background(), schema.LocaleEn); !errors.Is(err, ErrUnavailable) {
-		t.Fatalf("the error is %v, want ErrUnavailable", err)
-	}
-
-	source.set("one", nil)
-	c.advance(cmsPause)
-	if got := title(t, s); got != "one" {
-		t.Fatalf("got %q", got)
-	}
-
-	source.set("", errors.New("down again"))
-	if _, err := s.Invalidate(context.Background(), schema.Locales()); err != nil {
-		t.Fatal(err)
-	}
-	if got := title(t, s); got != "one" {
-		t.Fatalf("after an invalidation with the CMS down: %q, want the fallback copy", got)
-	}
-
-	before := source.calls.Load()
-	for range 10 {
-		title(t, s)
-	}
-	if calls := source.calls.Load(); calls != before {
-		t.Errorf("the CMS was called %d times during the pause", calls-before)
-	}
-
-	again := newService(t, source, dir, c)
-	if got := title(t, again); got != "one" {
-		t.Errorf("after a restart with the CMS down: %q, want the copy on disk", got)
-	}
-
-	source.set("two", nil)
-	if _, err := s.Invalidate(context.Background(), schema.Locales()); err != nil {
-		t.Fatal(err)
-	}
-	if got := title(t, s); got != "two" {
-		t.Errorf("after an invalidation, which ends the pause: %q", got)
-	}
-}
-
 // TestRenew checks that renewals repeat until the CMS serves a change. A later change
 // restarts the repetitions.
 func TestRenew(t *testing.T) {

@@ -2,7 +2,6 @@ package content
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -161,27 +160,6 @@ func TestReferences(t *testing.T) {
 	want := `{"boss":{"_id":"boss","_type":"person","name":"Bo","report":{"_ref":"author"}},"name":"Ana"}`
 	if err != nil || string(got[0].Fields.(json.RawMessage)) != want {
 		t.Errorf("a circle: %s, %v", got[0].Fields, err)
-	}
-}
-
-// Nothing is copied beyond the limit: the work ends at the first document that does not
-// fit.
-func TestReferencesEndAtTheLimit(t *testing.T) {
-	t.Parallel()
-	list := strings.Repeat(`{"_ref":"big"},`, 1400)
-	s := snapshotOf(t, "en",
-		`{"_id":"big","_type":"page","text":"`+strings.Repeat("x", 1<<20)+`"}`,
-		`{"_id":"list","_type":"page","all":[`+strings.TrimSuffix(list, ",")+`]}`,
-	)
-	built, tooMuch := 0, errors.New("too much")
-	refs := References{Snapshot: s, Types: []string{"page"}, Build: func(size int) error {
-		if built += size; built > 8<<20 {
-			return tooMuch
-		}
-		return nil
-	}}
-	if _, err := refs.Resolve(s.Documents("page", Selection{ID: new("list")}), 1); !errors.Is(err, tooMuch) || built > 10<<20 {
-		t.Errorf("%d bytes, %v", built, err)
 	}
 }
 

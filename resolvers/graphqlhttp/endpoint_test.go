@@ -32,7 +32,6 @@ type site struct {
 	runs     atomic.Int64                    // number of root fields that were executed
 	during   func(ctx context.Context) error // called during each read
 	fails    error                           // the error of every read, if set
-	body     string                          // the raw body that the last mutation saw
 }
 
 func newSite() *site {
@@ -118,22 +117,10 @@ func (q queries) QuotePDF(context.Context, string, *schema.Locale) (*schema.Quot
 	return nil, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such quote."}
 }
 
-func (m mutations) seen(ctx context.Context) {
-	m.runs.Add(1)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.body = string(request.CallerFrom(ctx).Body)
-}
-
-func (m mutations) ClearCache(ctx context.Context, _ *bool, _ *string) (*schema.ClearCachePayload, error) {
-	m.seen(ctx)
-	return &schema.ClearCachePayload{Success: true, Cleared: 3}, nil
-}
-
 func (m mutations) TrackQuote(
-	ctx context.Context, in schema.TrackQuoteInput,
+	_ context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
-	m.seen(ctx)
+	m.runs.Add(1)
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 

@@ -1,8 +1,6 @@
 package graphqlhttp_test
 
 import (
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -52,58 +50,5 @@ func TestErrorsOfExecution(t *testing.T) {
 			record.Cached {
 			t.Errorf("summary %+v", record)
 		}
-	}
-}
-
-func TestMutationsSeeTheirCallerAndBody(t *testing.T) {
-	t.Parallel()
-	d := newEndpoint(t, nil)
-	body := asBody(t, map[string]any{"query": `mutation { clearCache(all: true) { cleared } }`})
-
-	got := d.do(t, "POST", "",
-		http.Header{"Content-Type": {typeJSON}, "Authorization": {"Bearer secret"}},
-		strings.NewReader(body))
-	if got.body != `{"data":{"clearCache":{"cleared":3}}}` {
-		t.Errorf("with a token: %s", got.body)
-	}
-
-	if d.body != body {
-		t.Errorf("the mutation saw %q", d.body)
-	}
-
-	if got := d.post(t, "", body); !strings.Contains(got.body, `"UNAUTHENTICATED"`) {
-		t.Errorf("without a token: %s", got.body)
-	}
-	invalid := `mutation { clearCache(pattern: "") { cleared } }`
-	if got := d.ask(t, typeGraphQL, invalid); got.status != 401 ||
-		got.header.Get("WWW-Authenticate") != "Bearer" {
-		t.Errorf("invalid input without a token: %d %v %s", got.status, got.header, got.body)
-	}
-}
-
-// Wrong values are reported all at once with their fields, in variables and in the
-// document. Hints are dropped in variables only.
-func TestWrongValues(t *testing.T) {
-	t.Parallel()
-	d := newEndpoint(t, nil)
-
-	header := http.Header{"Accept": {typeGraphQL}, "Content-Type": {typeJSON}, "Authorization": {"Bearer secret"}}
-	got := d.do(t, "POST", "", header, strings.NewReader(asBody(t, map[string]any{
-		"query": `mutation { trackQuote(input: {sessionId: 7}) { success } clearCache(all: "x") { cleared } }`,
-	})))
-	if got.status != 400 || strings.Count(got.body, `"field"`) != 2 || d.runs.Load() != 0 {
-		t.Errorf("got %d %s", got.status, got.body)
-	}
-	if record := <-d.records; fmt.Sprint(record.Type, record.RootFields) != "mutation[trackQuote clearCache]" ||
-		record.Code != schema.CodeBadUserInput {
-		t.Errorf("summary %+v", record)
-	}
-
-	got = d.ask(t, typeGraphQL, `mutation { trackQuote(input: {sessionId: "s", selections: {projectType: {}}}) { success } }`)
-	if got.status != 400 || d.runs.Load() != 0 {
-		t.Errorf("got %s", got.body)
-	}
-	if got = d.ask(t, typeGraphQL, `mutation { trackQuote(input: {}) { nothing } }`); !strings.Contains(got.body, "Cannot query field") {
-		t.Errorf("got %s", got.body)
 	}
 }

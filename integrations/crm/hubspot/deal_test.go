@@ -49,7 +49,7 @@ func TestFaultsOfDeals(t *testing.T) {
 					}
 					a.stub.Fail(fault.On(on))
 
-					err := a.Upsert(t.Context(), crmtest.Contact(ana, nil))
+					err := a.deliver(t)
 					conflict := on == "POST /deals" && acted && fault.Sends() == 409 // the deal is found
 					object := on == "PUT /associations" && fault.Sends() == 200 && strings.Contains(o.fault.String(), "{}")
 					if !conflict && !object {
@@ -64,7 +64,7 @@ func TestFaultsOfDeals(t *testing.T) {
 						stage = "qualifiedtobuy"
 						a.stub.Edit(crmtest.FirstID, map[string]string{"dealstage": stage}, time.Now())
 					}
-					if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+					if err := a.deliver(t); err != nil {
 						t.Fatalf("%s: after recovery: %v", o.fault, err)
 					}
 					if deal := a.onlyDeal(t, o.fault.String(), ana); deal.Properties["dealstage"] != stage {
@@ -169,7 +169,7 @@ func TestStageByIDsAndLabels(t *testing.T) {
 		"web/quotes/won":                       "8812 8814",
 	} {
 		a := prepared(t, ht.Options{}, stageSetting(setting))
-		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
+		if err := a.deliver(t); err != nil {
 			t.Errorf("%q: %v", setting, err)
 			continue
 		}
@@ -185,11 +185,11 @@ func TestStageByIDsAndLabels(t *testing.T) {
 func TestUnpreparedDeals(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{}, withDeals)
-	must(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)))
+	must(t, a.deliver(t))
 	a.onlyDeal(t, "a token that may create properties", ana)
 
 	a = open(t, ht.Options{Lacks: []string{"crm.schemas.deals"}}, withDeals)
-	e := expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Refused)
+	e := expectKind(t, a.deliver(t), upstream.Refused)
 	if !strings.Contains(e.Detail, "no unique property quote_submission_id of deals") || len(a.stub.Deals()) != 0 {
 		t.Errorf("%q, %d deals", e.Detail, len(a.stub.Deals()))
 	}
@@ -198,7 +198,7 @@ func TestUnpreparedDeals(t *testing.T) {
 	a = preparedAccount(t, ht.Options{Lacks: []string{"crm.schemas"}}, withDeals)
 	a.stub.Fail(faulttest.Respond(400).On("POST /deals").With(
 		`{"message":"not valid: [{\"error\":\"INVALID_OPTION\",\"name\":\"quote_complexity\"}]"}`))
-	must(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)))
+	must(t, a.deliver(t))
 	if p := a.onlyDeal(t, "", ana).Properties; p["quote_complexity"] != "" || p["quote_timeline"] == "" ||
 		!strings.Contains(strings.Join(a.omitted, " "), "quote_complexity") {
 		t.Errorf("%v, omitted %q", p, a.omitted)
@@ -213,7 +213,7 @@ func TestUnpreparedDeals(t *testing.T) {
 	if missing, err := a.Unprepared(t.Context()); err != nil || !slices.Equal(missing, []string{"deals.quote_submission_id"}) {
 		t.Errorf("%q, %v", missing, err)
 	}
-	expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
+	expectKind(t, a.deliver(t), upstream.Unavailable)
 	if n := len(a.stub.Deals()); n != 0 {
 		t.Errorf("%d deals", n)
 	}
@@ -261,9 +261,9 @@ func TestCheckOfDeals(t *testing.T) {
 func TestDeletedDeals(t *testing.T) {
 	t.Parallel()
 	a := prepared(t, ht.Options{}, withDeals)
-	must(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)))
+	must(t, a.deliver(t))
 	a.stub.Discard(crmtest.FirstID)
-	e := expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
+	e := expectKind(t, a.deliver(t), upstream.Unavailable)
 	if !strings.Contains(e.Detail, "recycling bin") || len(a.stub.Deals()) != 1 {
 		t.Errorf("%q, %+v", e.Detail, a.stub.Deals())
 	}
@@ -271,7 +271,7 @@ func TestDeletedDeals(t *testing.T) {
 	// The contact or the deal disappears before they are associated.
 	a = prepared(t, ht.Options{}, withDeals)
 	a.stub.Fail(faulttest.Respond(404).On("PUT /associations"))
-	expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), upstream.Unavailable)
+	expectKind(t, a.deliver(t), upstream.Unavailable)
 }
 
 // TestDealsWithinRateLimits delivers and erases more than the account allows in a second.
@@ -315,7 +315,7 @@ func TestErasureOfDealsFails(t *testing.T) {
 		"DELETE /deals":        {"quote_contact_email": ""},
 	} {
 		a := prepared(t, ht.Options{}, withDeals)
-		must(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)))
+		must(t, a.deliver(t))
 		a.stub.Fail(faulttest.Respond(503).On(on))
 		_, err := a.EraseDeals(t.Context(), []string{crmtest.FirstID}, []string{ana})
 		expectKind(t, err, upstream.Unavailable)

@@ -3,6 +3,7 @@ package smtp_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -191,6 +192,7 @@ func TestNonASCIIHeaders(t *testing.T) {
 		to, replyTo, from, subject string
 		utf8                       bool   // the server has SMTPUTF8
 		asked                      bool   // it is asked for
+		rcpt                       string // the recipient that the server gets, if it is not to
 		reply                      string // Reply-To of the mail that arrives
 		rejected                   bool
 	}{
@@ -204,7 +206,10 @@ func TestNonASCIIHeaders(t *testing.T) {
 		"both parts":                  {to: "ana@client.test", replyTo: "jürgen@bücher.test", utf8: true, asked: true, reply: "jürgen@xn--bcher-kva.test"},
 		"recipient":                   {to: "ștefania@client.test", utf8: true, asked: true},
 		"recipient without SMTPUTF8":  {to: "ștefania@client.test", replyTo: "jürgen@client.test", rejected: true},
-		"recipient with an IDN":       {to: "ana@bücher.test", replyTo: "bo@client.test", reply: "bo@client.test"},
+		"recipient with an IDN":       {to: "ana@bücher.test", rcpt: "ana@xn--bcher-kva.test", replyTo: "bo@client.test", reply: "bo@client.test"},
+		"recipient in quotes":         {to: `"ana pop"@client.test`, rcpt: "ana pop@client.test"}, // the server removes them
+		"recipient with signs":        {to: "o'brien+x@client.test"},
+		"recipient as two":            {to: "ana@client.test>,<b@c.de", rejected: true},
 		"name and subject":            {to: "ana@client.test", from: "Ștefania Țurcanu", subject: "Nouă cerere: Јован · 用户", utf8: true},
 		"an address that is no reply": {to: "ana@client.test", replyTo: "not an address"},
 	} {
@@ -218,16 +223,16 @@ func TestNonASCIIHeaders(t *testing.T) {
 			}
 			err := open(t, server, "smtp://localhost").Send(t.Context(), m)
 			if c.rejected {
-				if kindOf(err) != upstream.Rejected {
-					t.Errorf("the error is %v", err)
+				if kindOf(err) != upstream.Rejected || len(server.Mails()) > 0 {
+					t.Errorf("the error is %v, and the server has %d mails", err, len(server.Mails()))
 				}
 				return
 			}
 			if err != nil || len(server.Mails()) != 1 {
 				t.Fatalf("the error is %v, and the server has %d mails", err, len(server.Mails()))
 			}
-			if got := server.Mails()[0]; got.UTF8 != c.asked {
-				t.Errorf("SMTPUTF8 was asked for: %v", got.UTF8)
+			if got := server.Mails()[0]; got.UTF8 != c.asked || got.To != cmp.Or(c.rcpt, c.to) {
+				t.Errorf("SMTPUTF8 was asked for: %v, the recipient is %s", got.UTF8, got.To)
 			}
 			sent, err := mail.ReadMessage(bytes.NewReader(server.Mails()[0].Data))
 			must(t, err)

@@ -202,37 +202,6 @@ func TestRejectedRecipient(t *testing.T) {
 	}
 }
 
-func TestOddAddresses(t *testing.T) {
-	t.Parallel()
-	for to, want := range map[string]struct {
-		utf8 bool
-		rcpt string // empty: rejected
-	}{
-		`"ana pop"@client.test`:    {false, "ana pop@client.test"}, // the server removes the quotes
-		"o'brien+x@client.test":    {false, "o'brien+x@client.test"},
-		"ana@bücher.test":          {false, "ana@xn--bcher-kva.test"},
-		"ștefania@client.test":     {true, "ștefania@client.test"},
-		"stefanía@client.test":     {false, ""},
-		"ana@client.test>,<b@c.de": {false, ""},
-	} {
-		t.Run(to, func(t *testing.T) {
-			t.Parallel()
-			server := start(t, smtptest.Options{UTF8: want.utf8})
-			err := open(t, server, "smtp://localhost").Send(t.Context(), message(to))
-			mails := server.Mails()
-			if want.rcpt == "" {
-				if kindOf(err) != upstream.Rejected || len(mails) > 0 {
-					t.Errorf("the error is %v, and the server accepted %d mails", err, len(mails))
-				}
-				return
-			}
-			if err != nil || len(mails) != 1 || mails[0].To != want.rcpt {
-				t.Errorf("the error is %v, and the server accepted %d mails", err, len(mails))
-			}
-		})
-	}
-}
-
 // TestHeaders checks that no text in a message can add a header, a recipient or a part.
 func TestHeaders(t *testing.T) {
 	t.Parallel()

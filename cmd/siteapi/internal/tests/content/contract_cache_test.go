@@ -264,6 +264,13 @@ func TestContractGuards(t *testing.T) {
 		}
 	})
 
+	// Without a token, invalid input is not examined.
+	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		if got := s.Through(endpoint, "clearCache", map[string]any{"pattern": ""}); got.Code != "UNAUTHENTICATED" {
+			t.Errorf("invalid input: %s", got)
+		}
+	})
+
 	none := apptest.Start(t, map[string]string{"CACHE_API_TOKEN": " , "})
 	for _, token := range []string{config.DevCacheToken, "", ","} {
 		if got := none.Do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer "+token); got.Status != 401 {

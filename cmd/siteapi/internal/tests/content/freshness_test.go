@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/upstream/faulttest"
 )
 
 // publish stores a document in the CMS without sending a webhook.
@@ -130,24 +129,6 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	}
 	if again := s.Query(apptest.AskHero, nil).Header.Get("ETag"); again != tag {
 		t.Errorf("the tag is %s, was %s", again, tag)
-	}
-}
-
-// TestWatchWithoutAStream detects a change by polling while streams are rejected.
-func TestWatchWithoutAStream(t *testing.T) {
-	t.Parallel()
-	stubs := apptest.NewVendors(t)
-	stubs.CMS.Fail(faulttest.Respond(503).On("live/events").Times(-1))
-	s := apptest.Start(t, stubs.Env())
-	waitForFetches(stubs)
-
-	publish(stubs, "h", "es", "polled")
-	began := time.Now()
-	apptest.Eventually(t, "a change without a stream", func() bool {
-		return s.Query(apptest.AskHero, nil).Has("polled")
-	})
-	if took := time.Since(began); took > time.Minute {
-		t.Errorf("a change is visible after %v, want at most a minute", took)
 	}
 }
 

@@ -22,6 +22,13 @@ func TestWebhookSignature(t *testing.T) {
 	s := apptest.Start(t, map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "old-secret, new-secret", "ADMIN_PAGE": "on"})
 	now := time.Now()
 
+	// printf '1772366400000.{"_type":"heroSection","title":"Bună"}' | openssl dgst -sha256 -hmac s3cret -binary |
+	// basenc --base64url
+	known := sanitytest.Signature("s3cret", time.UnixMilli(1772366400000), []byte(`{"_type":"heroSection","title":"Bună"}`))
+	if known != "t=1772366400000,v1=xqeaAlCszeyhmIJQ2q6FL7OyxPv30FFhnTFkZIo6fAI" {
+		t.Errorf("the stub signs with %s", known)
+	}
+
 	sign := func(secret string, at time.Time, body string) string {
 		return "sanity-webhook-signature: " + sanitytest.Signature(secret, at, []byte(body))
 	}

@@ -3,36 +3,12 @@ package http
 import (
 	"encoding/json"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
 )
-
-const emailQuery = `query Email { SiteSettings(id: "siteSettings") { contactEmail } }`
-
-func TestGraphQLTrustedOperations(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "email.graphql"), []byte(emailQuery), 0o600))
-
-	s := apptest.Start(t, map[string]string{"GRAPHQL_OPERATIONS": "trusted", "GRAPHQL_DOCUMENTS": dir})
-	if got := s.Query(emailQuery, nil); !got.Is(200, "lumen-studio") {
-		t.Errorf("a trusted document: %s", got)
-	}
-
-	if got := s.GraphQLOutcome(
-		s.Query(`{ cacheStats { success } }`, nil)); got.Code != "QUERY_NOT_IN_SAFELIST" {
-		t.Errorf("another document: %s", got)
-	}
-
-	if got := s.TrackThrough("REST", object{"sessionId": "s"}); got.Status != 200 {
-		t.Errorf("the service's own operations: %s", got)
-	}
-}
 
 // Introspection is off in production by default. In development a wrong id is logged
 // with the right one.

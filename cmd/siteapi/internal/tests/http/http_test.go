@@ -170,26 +170,34 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// Routes of pages accept only GET, HEAD and OPTIONS.
-func TestMethodsOfPages(t *testing.T) {
+// Each path accepts the methods that its Allow header lists, and no others.
+func TestMethods(t *testing.T) {
 	t.Parallel()
-	r := apptest.Launch(t, t.TempDir())
-
+	s := apptest.Start(t, nil)
+	for path, allow := range map[string]string{
+		"/":                     "GET, HEAD, OPTIONS",
+		"/playground":           "GET, HEAD, OPTIONS",
+		"/healthz":              "GET, HEAD, OPTIONS",
+		"/api/cache/clear":      "GET, HEAD, POST, OPTIONS",
+		"/api/cache/invalidate": "POST, OPTIONS",
+		"/api/webhooks/cms":     "POST, OPTIONS",
+		"/api/quote/track":      "POST, OPTIONS",
+		"/api/quote/submit":     "POST, OPTIONS",
+		"/api/quote/pdf":        "GET, HEAD, OPTIONS",
+		"/api/openapi.json":     "GET, HEAD, OPTIONS",
+	} {
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"} {
+			got := s.Do(method, path, "")
+			if refused := got.Status == 405; refused == strings.Contains(allow, method) ||
+				(refused || method == "OPTIONS") && got.Header.Get("Allow") != allow || method == "OPTIONS" && got.Status != 204 ||
+				refused && method != "HEAD" && s.RESTOutcome(got).Code != "METHOD_NOT_ALLOWED" {
+				t.Errorf("%s %s: %s, Allow: %q", method, path, got, got.Header.Get("Allow"))
+			}
+		}
+	}
 	for _, path := range []string{"/", "/playground", "/healthz", "/api/openapi.json"} {
-		for method, want := range map[string]int{
-			"GET":     200,
-			"HEAD":    200,
-			"OPTIONS": 204,
-			"POST":    405,
-			"DELETE":  405,
-		} {
-			got := r.Do(method, path, "")
-			if got.Status != want {
-				t.Errorf("%s %s: got %d, want %d", method, path, got.Status, want)
-			}
-			if allow := got.Header.Get("Allow"); want == 405 && allow != "GET, HEAD, OPTIONS" {
-				t.Errorf("%s %s: Allow: %q", method, path, allow)
-			}
+		if get, head := s.Do("GET", path, ""), s.Do("HEAD", path, ""); get.Status != 200 || head.Status != 200 {
+			t.Errorf("%s: %d, HEAD %d", path, get.Status, head.Status)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func TestInboxInPublic(t *testing.T) {
 	b.Want("a login remains valid", errorCode(b, "/admin/graphql"), "")
 }
 
-// If clients may send only trusted documents, the inbox's own documents are still
+// If clients may send only trusted documents, those of the inbox and of the routes are still
 // accepted.
 func TestInboxWithTrustedDocuments(t *testing.T) {
 	t.Parallel()
@@ -162,4 +162,10 @@ func TestInboxWithTrustedDocuments(t *testing.T) {
 	logIn(b, config.DevAdminToken)
 	b.Want("logged in", errorCode(b, "/admin/graphql"), "")
 	b.Want("in public", errorCode(b, "/graphql"), "QUERY_NOT_IN_SAFELIST")
+	if got := r.Query("{ cacheStats { success } }"); !strings.Contains(got, `"success":true`) {
+		t.Errorf("a trusted document: %s", got)
+	}
+	if got := r.TrackThrough("REST", object{"sessionId": "s"}); got.Status != 200 {
+		t.Errorf("the document of a route: %s", got)
+	}
 }

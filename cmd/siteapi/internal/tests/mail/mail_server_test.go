@@ -109,6 +109,9 @@ func TestKilledWhileMailing(t *testing.T) {
 		t.Error(err)
 	}
 	shows("both mails wait for the last repetition after the stop", waits, 2)
+	if out := run("doctor"); !strings.Contains(out, "none is late") {
+		t.Errorf("while they wait, the doctor prints %s", out)
+	}
 
 	server.Heal()
 	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Reset})
