@@ -15,6 +15,10 @@ func (r *leadResolver) SameAddress(ctx context.Context, obj *schema.Lead) ([]*sc
 	return r.Leads.SameAddress(ctx, obj)
 }
 
+func (r *leadResolver) SameSession(ctx context.Context, obj *schema.Lead) ([]*schema.Lead, error) {
+	return r.Leads.SameSession(ctx, obj)
+}
+
 func (r *mutationResolver) AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error) {
 	return r.Leads.AssignLead(ctx, id, schema.ValueOr(trimmed(owner), ""))
 }

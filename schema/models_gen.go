@@ -452,6 +452,8 @@ type Lead struct {
 	Estimate *LeadEstimate `json:"estimate"`
 	// Origin of the estimated range; null if the site had no price rules.
 	PriceStatus *lead.PriceStatus `json:"priceStatus"`
+	// Price of each choice; null if the site had no price rules.
+	Price *lead.Price `json:"price"`
 	// Range sent by the client; null if the site had no price rules.
 	SentEstimate *LeadEstimate `json:"sentEstimate"`
 	// Message of the visitor, on one line or several; null for a viewer.

@@ -72,6 +72,7 @@ type MailWords struct {
 		Contact, Name, Email, Phone, Company string
 		Language, Message, Project, Seen     string
 		Consents, From, FirstFrom, Received  string
+		SameVisit                            string
 		Given, NotGiven                      string // answers to consents
 		Withdrawn                            string // format with the day
 		OtherWording                         string

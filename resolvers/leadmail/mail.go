@@ -234,14 +234,34 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 // SalesMail composes the mail to sales. The recipient and id are not set.
 func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
 	d, _ := s.mailDocument(ctx, l, locale)
-	inbox := s.Inbox
-	if inbox != "" {
-		inbox += "#leads?" + url.Values{"search": {lead.Reference(l.ID)}}.Encode()
+	var others []compose.Reference
+	for other, err := range s.Store.Leads(ctx, store.Filter{Session: l.SessionID, Newest: true, Limit: maxOthers}) {
+		if err != nil {
+			return nil, err
+		}
+		if len(others) == maxOthers {
+			break
+		}
+		if other.ID != l.ID {
+			others = append(others, s.reference(other.ID))
+		}
 	}
-	m, err := compose.Sales(&d, inbox)
+	m, err := compose.Sales(&d, s.reference(l.ID).Link, others...)
 	m.ReplyTo = l.Contact.Email
 	m.From = s.mailFrom(&d)
 	return &m, err
+}
+
+// maxOthers is how many other leads of the session a mail to sales names.
+const maxOthers = 5
+
+// reference returns the reference of a lead and its address in the inbox, if that is known.
+func (s *Service) reference(id string) compose.Reference {
+	r := compose.Reference{Name: lead.Reference(id)}
+	if s.Inbox != "" {
+		r.Link = s.Inbox + "#leads?" + url.Values{"search": {r.Name}}.Encode()
+	}
+	return r
 }
 
 // mailDocument returns the data of a mail, which is the same as that of the PDF, and the

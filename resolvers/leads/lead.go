@@ -21,6 +21,7 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		Selections:       &l.Selections,
 		Estimate:         newEstimate(l.Estimate, l.ToBeAgreed()),
 		PriceStatus:      schema.Optional(l.PriceStatus),
+		Price:            l.Price,
 		Message:          schema.Optional(l.Message),
 		Attribution:      newAttribution(l.Attribution),
 		FirstAttribution: newAttribution(l.FirstAttribution),

@@ -256,23 +256,32 @@ func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 	return r.shownLead(ctx, found)
 }
 
-// maxSameAddress is how many other leads of the same address are shown with a lead.
-const maxSameAddress = 20
+// maxRelated is how many other leads of the same address or session are shown with a lead.
+const maxRelated = 20
 
 // SameAddress resolves the field `sameAddress` of a lead.
 func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
-	found, _, err := r.list(ctx, store.Filter{
-		Email:  of.Contact.Email,
-		Newest: true,
-		Limit:  maxSameAddress + 1,
-	})
+	return r.related(ctx, of, store.Filter{Email: of.Contact.Email}, "the same address")
+}
+
+// SameSession resolves the field `sameSession` of a lead.
+func (r *Resolver) SameSession(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
+	return r.related(ctx, of, store.Filter{Session: *of.SessionID, NotEmail: of.Contact.Email}, "the same session")
+}
+
+// related returns the newest other leads that match a filter.
+func (r *Resolver) related(
+	ctx context.Context, of *schema.Lead, f store.Filter, name string,
+) ([]*schema.Lead, error) {
+	f.Newest, f.Limit = true, maxRelated+1
+	found, _, err := r.list(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 
 	found = slices.DeleteFunc(found, func(l lead.Lead) bool { return l.ID == of.ID })
-	found = found[:min(maxSameAddress, len(found))]
-	detail := map[string]any{"count": len(found), "of": "the same address"}
+	found = found[:min(maxRelated, len(found))]
+	detail := map[string]any{"count": len(found), "of": name}
 	if err := r.Operators.RecordShown(ctx, schema.AuditActionListed, "", detail); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ type LeadResolver interface {
 	Audit(ctx context.Context, obj *schema.Lead) ([]*schema.AuditEntry, error)
 
 	SameAddress(ctx context.Context, obj *schema.Lead) ([]*schema.Lead, error)
+	SameSession(ctx context.Context, obj *schema.Lead) ([]*schema.Lead, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -1903,6 +1904,38 @@ func (ec *executionContext) fieldContext_Lead_priceStatus(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Lead", field, false, false, "PriceStatus")
 }
 
+func (ec *executionContext) _Lead_price(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_price(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Price, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Price) graphql.Marshaler {
+			return ec.marshalOLeadPrice2ᚖsiteapiᚋintegrationsᚋleadᚐPrice(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lead",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadPrice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Lead_sentEstimate(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2506,6 +2539,51 @@ func (ec *executionContext) _Lead_sameAddress(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_Lead_sameAddress(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lead",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lead(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Lead_sameSession(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_sameSession(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Lead().SameSession(ctx, obj)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				if ec.Directives.Personal == nil {
+					var zeroVal []*schema.Lead
+					return zeroVal, errors.New("directive personal is not implemented")
+				}
+				return ec.Directives.Personal(ctx, obj, directive0)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.Lead) graphql.Marshaler {
+			return ec.marshalOLead2ᚕᚖsiteapiᚋschemaᚐLeadᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_sameSession(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Lead",
 		Field:      field,
@@ -3209,6 +3287,130 @@ func (ec *executionContext) _LeadEstimate_toBeAgreed(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_LeadEstimate_toBeAgreed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _LeadPrice_lines(ctx context.Context, field graphql.CollectedField, obj *lead.Price) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPrice_lines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []lead.PriceLine) graphql.Marshaler {
+			return ec.marshalNLeadPriceLine2ᚕsiteapiᚋintegrationsᚋleadᚐPriceLineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPrice_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadPriceLine(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LeadPrice_unpriced(ctx context.Context, field graphql.CollectedField, obj *lead.Price) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPrice_unpriced(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unpriced, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPrice_unpriced(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPrice", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadPriceLine_field(ctx context.Context, field graphql.CollectedField, obj *lead.PriceLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPriceLine_field(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Field, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPriceLine_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadPriceLine_slug(ctx context.Context, field graphql.CollectedField, obj *lead.PriceLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPriceLine_slug(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Slug, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPriceLine_slug(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadPriceLine_amount(ctx context.Context, field graphql.CollectedField, obj *lead.PriceLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPriceLine_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPriceLine_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "Float")
 }
 
 func (ec *executionContext) _LeadSelections_projectType(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
@@ -4358,6 +4560,11 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "price":
+			out.Values[i] = ec._Lead_price(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "sentEstimate":
 			out.Values[i] = ec._Lead_sentEstimate(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -4444,6 +4651,12 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Lead_sameAddress(ctx, field, obj)
+				})
+		case "sameSession":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Lead_sameSession(ctx, field, obj)
 				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -4750,6 +4963,87 @@ func (ec *executionContext) _LeadEstimate(ctx context.Context, sel ast.Selection
 			}
 		case "toBeAgreed":
 			out.Values[i] = ec._LeadEstimate_toBeAgreed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadPriceImplementors = []string{"LeadPrice"}
+
+func (ec *executionContext) _LeadPrice(ctx context.Context, sel ast.SelectionSet, obj *lead.Price) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadPriceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadPrice")
+		case "lines":
+			out.Values[i] = ec._LeadPrice_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unpriced":
+			out.Values[i] = ec._LeadPrice_unpriced(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadPriceLineImplementors = []string{"LeadPriceLine"}
+
+func (ec *executionContext) _LeadPriceLine(ctx context.Context, sel ast.SelectionSet, obj *lead.PriceLine) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadPriceLineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadPriceLine")
+		case "field":
+			out.Values[i] = ec._LeadPriceLine_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "slug":
+			out.Values[i] = ec._LeadPriceLine_slug(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._LeadPriceLine_amount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -5405,6 +5699,26 @@ func (ec *executionContext) marshalNLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstim
 	return ec._LeadEstimate(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNLeadPriceLine2siteapiᚋintegrationsᚋleadᚐPriceLine(ctx context.Context, sel ast.SelectionSet, v lead.PriceLine) graphql.Marshaler {
+	return ec._LeadPriceLine(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNLeadPriceLine2ᚕsiteapiᚋintegrationsᚋleadᚐPriceLineᚄ(ctx context.Context, sel ast.SelectionSet, v []lead.PriceLine) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLeadPriceLine2siteapiᚋintegrationsᚋleadᚐPriceLine(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNLeadSelections2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx context.Context, sel ast.SelectionSet, v *lead.Selections) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "LeadSelections!")
@@ -5675,6 +5989,13 @@ func (ec *executionContext) marshalOLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstim
 		return graphql.Null
 	}
 	return ec._LeadEstimate(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOLeadPrice2ᚖsiteapiᚋintegrationsᚋleadᚐPrice(ctx context.Context, sel ast.SelectionSet, v *lead.Price) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._LeadPrice(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx context.Context, v any) (*lead.State, error) {

@@ -270,10 +270,12 @@ type ComplexityRoot struct {
 		Outcome             func(childComplexity int) int
 		Owner               func(childComplexity int) int
 		PDFURL              func(childComplexity int) int
+		Price               func(childComplexity int) int
 		PriceStatus         func(childComplexity int) int
 		QuoteURL            func(childComplexity int) int
 		Reference           func(childComplexity int) int
 		SameAddress         func(childComplexity int) int
+		SameSession         func(childComplexity int) int
 		Selections          func(childComplexity int) int
 		SentEstimate        func(childComplexity int) int
 		SessionID           func(childComplexity int) int
@@ -365,6 +367,17 @@ type ComplexityRoot struct {
 		Currency func(childComplexity int) int
 		Source   func(childComplexity int) int
 		Value    func(childComplexity int) int
+	}
+
+	LeadPrice struct {
+		Lines    func(childComplexity int) int
+		Unpriced func(childComplexity int) int
+	}
+
+	LeadPriceLine struct {
+		Amount func(childComplexity int) int
+		Field  func(childComplexity int) int
+		Slug   func(childComplexity int) int
 	}
 
 	LeadSelections struct {
@@ -1486,6 +1499,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.PDFURL(childComplexity), true
+	case "Lead.price":
+		if e.ComplexityRoot.Lead.Price == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Price(childComplexity), true
 	case "Lead.priceStatus":
 		if e.ComplexityRoot.Lead.PriceStatus == nil {
 			break
@@ -1510,6 +1529,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.SameAddress(childComplexity), true
+	case "Lead.sameSession":
+		if e.ComplexityRoot.Lead.SameSession == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.SameSession(childComplexity), true
 	case "Lead.selections":
 		if e.ComplexityRoot.Lead.Selections == nil {
 			break
@@ -1852,6 +1877,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LeadOutcome.Value(childComplexity), true
+
+	case "LeadPrice.lines":
+		if e.ComplexityRoot.LeadPrice.Lines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPrice.Lines(childComplexity), true
+	case "LeadPrice.unpriced":
+		if e.ComplexityRoot.LeadPrice.Unpriced == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPrice.Unpriced(childComplexity), true
+
+	case "LeadPriceLine.amount":
+		if e.ComplexityRoot.LeadPriceLine.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPriceLine.Amount(childComplexity), true
+	case "LeadPriceLine.field":
+		if e.ComplexityRoot.LeadPriceLine.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPriceLine.Field(childComplexity), true
+	case "LeadPriceLine.slug":
+		if e.ComplexityRoot.LeadPriceLine.Slug == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPriceLine.Slug(childComplexity), true
 
 	case "LeadSelections.complexity":
 		if e.ComplexityRoot.LeadSelections.Complexity == nil {
@@ -4025,6 +4082,8 @@ type Lead {
   estimate: LeadEstimate!
   "Origin of the estimated range; null if the site had no price rules."
   priceStatus: PriceStatus
+  "Price of each choice; null if the site had no price rules."
+  price: LeadPrice
   "Range sent by the client; null if the site had no price rules."
   sentEstimate: LeadEstimate
   "Message of the visitor, on one line or several; null for a viewer."
@@ -4122,6 +4181,24 @@ type LeadEstimate {
   currency: String!
   "True: there is no price yet, because the range is 0 or none of the choices has a price."
   toBeAgreed: Boolean!
+}
+
+"Price of the choices of a lead."
+type LeadPrice {
+  "Parts of the lower bound."
+  lines: [LeadPriceLine!]!
+  "Slugs of the choices that have no price."
+  unpriced: [String!]!
+}
+
+"A part of the price of a lead, like an ` + "`" + `EstimateLine` + "`" + `."
+type LeadPriceLine {
+  "Field of the choice, or ` + "`" + `minimum` + "`" + ` or ` + "`" + `rounding` + "`" + `."
+  field: String!
+  "Slug of the choice; empty for ` + "`" + `minimum` + "`" + ` and ` + "`" + `rounding` + "`" + `."
+  slug: String!
+  "Amount in units of the currency."
+  amount: Float!
 }
 
 "Origin of the estimated range of a lead."
@@ -5275,6 +5352,11 @@ type LeadStatusCount {
 extend type Lead {
   "Other leads of the same e-mail address, newest first, at most 20. Null for a viewer."
   sameAddress: [Lead!] @personal @cost(weight: 20)
+  """
+  Leads of the same session with another e-mail address, newest first, at most 20: the visitor may have corrected it. Null
+  for a viewer.
+  """
+  sameSession: [Lead!] @personal @cost(weight: 20)
 }
 
 extend type Mutation {
@@ -5821,6 +5903,8 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_estimate(ctx, field)
 	case "priceStatus":
 		return ec.fieldContext_Lead_priceStatus(ctx, field)
+	case "price":
+		return ec.fieldContext_Lead_price(ctx, field)
 	case "sentEstimate":
 		return ec.fieldContext_Lead_sentEstimate(ctx, field)
 	case "message":
@@ -5855,6 +5939,8 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_notes(ctx, field)
 	case "sameAddress":
 		return ec.fieldContext_Lead_sameAddress(ctx, field)
+	case "sameSession":
+		return ec.fieldContext_Lead_sameSession(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Lead", field.Name)
 }
@@ -6025,6 +6111,28 @@ func (ec *executionContext) childFields_LeadOutcome(ctx context.Context, field g
 		return ec.fieldContext_LeadOutcome_by(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadOutcome", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadPrice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lines":
+		return ec.fieldContext_LeadPrice_lines(ctx, field)
+	case "unpriced":
+		return ec.fieldContext_LeadPrice_unpriced(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadPrice", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadPriceLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_LeadPriceLine_field(ctx, field)
+	case "slug":
+		return ec.fieldContext_LeadPriceLine_slug(ctx, field)
+	case "amount":
+		return ec.fieldContext_LeadPriceLine_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadPriceLine", field.Name)
 }
 
 func (ec *executionContext) childFields_LeadSelections(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -11,9 +11,13 @@ import (
 	"siteapi/integrations/pdf"
 )
 
+// Reference names a lead. Link is its address in the operators' inbox, which may be empty.
+type Reference struct{ Name, Link string }
+
 // Sales returns the mail that notifies sales of a lead. Inbox is the address of the lead
-// in the operators' inbox; without it the mail has no link.
-func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
+// in the operators' inbox; without it the mail has no link. Others are leads of the same
+// session.
+func Sales(d *pdf.Document, inbox string, others ...Reference) (mail.Message, error) {
 	l, err := newLetter(d)
 	if err != nil {
 		return mail.Message{}, err
@@ -65,6 +69,9 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{Label: words.FirstFrom, Value: firstFrom},
 		fact{Label: words.Received, Value: w.DateOf(d.CreatedAt) + d.CreatedAt.Format(", 15:04 MST")},
 	)
+	for _, other := range others {
+		l.Facts = append(l.Facts, fact{words.SameVisit, other.Name, other.Link})
+	}
 	return l.message("sales")
 }
 

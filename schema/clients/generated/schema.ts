@@ -666,6 +666,8 @@ export type Lead = {
   readonly estimate: LeadEstimate;
   /** Origin of the estimated range; null if the site had no price rules. */
   readonly priceStatus?: Maybe<PriceStatus>;
+  /** Price of each choice; null if the site had no price rules. */
+  readonly price?: Maybe<LeadPrice>;
   /** Range sent by the client; null if the site had no price rules. */
   readonly sentEstimate?: Maybe<LeadEstimate>;
   /** Message of the visitor, on one line or several; null for a viewer. */
@@ -703,6 +705,11 @@ export type Lead = {
   readonly notes?: Maybe<ReadonlyArray<LeadNote>>;
   /** Other leads of the same e-mail address, newest first, at most 20. Null for a viewer. */
   readonly sameAddress?: Maybe<ReadonlyArray<Lead>>;
+  /**
+   * Leads of the same session with another e-mail address, newest first, at most 20: the visitor may have corrected it. Null
+   * for a viewer.
+   */
+  readonly sameSession?: Maybe<ReadonlyArray<Lead>>;
 };
 
 /** Where a visitor came from, as reported by the client. */
@@ -890,6 +897,24 @@ export type LeadOutcomeValue =
   | 'WON'
   /** The lead will not become a customer. */
   | 'LOST';
+
+/** Price of the choices of a lead. */
+export type LeadPrice = {
+  /** Parts of the lower bound. */
+  readonly lines: ReadonlyArray<LeadPriceLine>;
+  /** Slugs of the choices that have no price. */
+  readonly unpriced: ReadonlyArray<Scalars['String']['output']>;
+};
+
+/** A part of the price of a lead, like an `EstimateLine`. */
+export type LeadPriceLine = {
+  /** Field of the choice, or `minimum` or `rounding`. */
+  readonly field: Scalars['String']['output'];
+  /** Slug of the choice; empty for `minimum` and `rounding`. */
+  readonly slug: Scalars['String']['output'];
+  /** Amount in units of the currency. */
+  readonly amount: Scalars['Float']['output'];
+};
 
 /** Selected options, as slugs. */
 export type LeadSelections = {

@@ -33,12 +33,12 @@ export function Audit({ params }: { params: Params }) {
       tools={<Again run={list.reload} busy={list.loading} />}
     >
       <div class="fields">
-        <Select name="action" label={t.action} all={t.anyAction} options={t.actions} params={params} />
-        <Field name="operator" label={t.operator} params={params} options="owners" />
+        <Select name="action" label={t.action} all={t.anyAction} options={t.actions} />
+        <Field name="operator" label={t.operator} options="owners" />
         <Owners />
-        <Day name="start" label={t.from} params={params} />
-        <Day name="end" label={t.until} params={params} />
-        <Field name="lead" label={words.lead.label} params={params} />
+        <Day name="start" label={t.from} />
+        <Day name="end" label={t.until} />
+        <Field name="lead" label={words.lead.label} />
       </div>
       <Pending query={list} rows={9} />
       {list.nodes?.length === 0 && <Empty title={t.none} />}

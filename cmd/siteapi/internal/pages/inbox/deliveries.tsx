@@ -56,14 +56,12 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
             label={words.list.state}
             all={words.deliveries.notArrived}
             options={words.deliveryStates}
-            params={params}
           />
           <Select
             name="target"
             label={words.deliveries.target}
             all={words.deliveries.anyTarget}
             options={words.targets}
-            params={params}
           />
         </div>
       }

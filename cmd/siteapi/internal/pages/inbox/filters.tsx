@@ -4,7 +4,7 @@ import type { LeadCountsQuery, LeadCountsQueryVariables, LeadSort } from "../gen
 import { count, languages, midnightOf, periodStart, periods } from "./format";
 import { useChoices } from "./labels";
 import { Icon, Select } from "./parts";
-import { setParams } from "./route";
+import { readRoute, setParams } from "./route";
 import { may, ownAddress } from "./service";
 import { known, words } from "./words";
 import { Owners } from "./work";
@@ -78,34 +78,16 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
     <>
       <Search value={params.search ?? ""} />
       <div class="filters">
-        <Select
-          name="state"
-          label={list.state}
-          all={list.anyState}
-          options={counted(words.leadStates, states)}
-          params={params}
-        />
-        <Select
-          name="status"
-          label={work.status}
-          all={list.anyStatus}
-          options={counted(words.statuses, statuses)}
-          params={params}
-        />
-        <Select name="since" label={list.period} all={list.anyTime} options={periods()} params={params} />
+        <Select name="state" label={list.state} all={list.anyState} options={counted(words.leadStates, states)} />
+        <Select name="status" label={work.status} all={list.anyStatus} options={counted(words.statuses, statuses)} />
+        <Select name="since" label={list.period} all={list.anyTime} options={periods()} />
       </div>
       <details class="narrow" open={opened} onToggle={(e) => setOpened(e.currentTarget.open)}>
         <summary>{set ? `${list.moreFilters} (${count(set)})` : list.moreFilters}</summary>
         <div class="fields">
-          <Select name="sort" label={list.sort} all={words.sorts.NEWEST} options={otherSorts()} params={params} />
-          <Select
-            name="locale"
-            label={list.language}
-            all={list.anyLanguage}
-            options={languages()}
-            params={params}
-          />
-          <Field name="owner" label={work.owner} params={params} options="owners" />
+          <Select name="sort" label={list.sort} all={words.sorts.NEWEST} options={otherSorts()} />
+          <Select name="locale" label={list.language} all={list.anyLanguage} options={languages()} />
+          <Field name="owner" label={work.owner} options="owners" />
           <Owners />
           <label class="check">
             <input
@@ -125,11 +107,11 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
               {list.mine}
             </label>
           )}
-          <Field name="source" label={words.origin.source} params={params} />
+          <Field name="source" label={words.origin.source} />
           {may("SALES") && (
             <>
-              <Field name="campaign" label={words.origin.campaign} params={params} />
-              <Field name="consent" label={list.consent} params={params} />
+              <Field name="campaign" label={words.origin.campaign} />
+              <Field name="consent" label={list.consent} />
             </>
           )}
           <Select
@@ -137,18 +119,17 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
             label={words.lead.fields.projectType}
             all={list.anyProject}
             options={useChoices("projectType")}
-            params={params}
           />
           <datalist id="currencies">
             {currencies.map((code) => (
               <option key={code} value={code} />
             ))}
           </datalist>
-          <Day name="start" label={list.submittedFrom} params={params} />
-          <Day name="end" label={list.submittedUntil} params={params} />
-          <Field name="from" label={list.amountFrom} params={params} type="number" />
-          <Field name="to" label={list.amountTo} params={params} type="number" />
-          <Field name="currency" label={words.outcome.currency} params={params} options="currencies" />
+          <Day name="start" label={list.submittedFrom} />
+          <Day name="end" label={list.submittedUntil} />
+          <Field name="from" label={list.amountFrom} type="number" />
+          <Field name="to" label={list.amountTo} type="number" />
+          <Field name="currency" label={words.outcome.currency} options="currencies" />
         </div>
       </details>
     </>
@@ -165,15 +146,14 @@ interface FieldProps {
   /** The parameter in the URL. */
   name: string;
   label: string;
-  params: Params;
   type?: "text" | "number";
   /** Id of the list of options. */
   options?: string;
 }
 
 /** A text filter. It takes effect with Enter, or when the field loses the focus. */
-export function Field({ name, label, params, type = "text", options }: FieldProps) {
-  const value = params[name] ?? "";
+export function Field({ name, label, type = "text", options }: FieldProps) {
+  const value = readRoute().params[name] ?? "";
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   return (
@@ -193,8 +173,8 @@ export function Field({ name, label, params, type = "text", options }: FieldProp
 }
 
 /** A date filter. Browsers show no placeholder in it, so its name is above it. */
-export function Day({ name, label, params }: Pick<FieldProps, "name" | "label" | "params">) {
-  const value = params[name] ?? "";
+export function Day({ name, label }: Pick<FieldProps, "name" | "label">) {
+  const value = readRoute().params[name] ?? "";
   return (
     <label class="date">
       <span>{label}</span>

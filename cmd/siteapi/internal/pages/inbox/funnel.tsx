@@ -27,26 +27,13 @@ export function Funnel({ params }: { params: Record<string, string> }) {
       intro={words.funnel.intro}
       tools={
         <div class="filters">
-          <Select
-            name="since"
-            label={words.funnel.period}
-            all={words.periods["90d"]}
-            options={otherPeriods()}
-            params={params}
-          />
-          <Select
-            name="locale"
-            label={words.list.language}
-            all={words.list.anyLanguage}
-            options={languages()}
-            params={params}
-          />
+          <Select name="since" label={words.funnel.period} all={words.periods["90d"]} options={otherPeriods()} />
+          <Select name="locale" label={words.list.language} all={words.list.anyLanguage} options={languages()} />
           <Select
             name="touch"
             label={words.funnel.touch}
             all={words.funnel.lastTouch}
             options={{ FIRST: words.funnel.firstTouch }}
-            params={params}
           />
         </div>
       }

@@ -12,7 +12,7 @@ import { useChanges } from "./changes";
 import { Decisions, DeliveryCard } from "./deliveries";
 import { Erase } from "./erase";
 import { save } from "./export";
-import { exact, languageName, plural } from "./format";
+import { amount, exact, languageName, plural } from "./format";
 import { useLabel } from "./labels";
 import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, type Question, submits, Time, useAction, useNow } from "./parts";
 import { Reasons, Review } from "./review";
@@ -97,6 +97,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
       )}
       {!failed && deliveries}
       {decided && lead.signals.length > 0 && <Card title={words.lead.noticed}><Reasons lead={lead} /></Card>}
+      {!!lead.sameSession?.length && <Others title={words.lead.sameVisit} leads={lead.sameSession} now={now} />}
       {!!lead.sameAddress?.length && <Others title={words.lead.others} leads={lead.sameAddress} now={now} />}
       {!!lead.audit?.length && <Card title={words.lead.history}><History entries={lead.audit} /></Card>}
       {may("ADMIN") && contact && (
@@ -222,8 +223,13 @@ function ContactCard({ lead, change }: CardProps) {
 
 function RequestCard({ lead }: { lead: Lead }) {
   const label = useLabel();
-  const { selections } = lead;
+  const { selections, price } = lead;
   const { fields } = words.lead;
+  const amountOf = (field: string, slug: string) => {
+    const line = price?.lines.find((part) => part.field === field && part.slug === slug);
+    return line ? amount(line.amount, lead.estimate.currency) : price?.unpriced.includes(slug) && words.lead.noPrice;
+  };
+  const choice = (field: string, slug: string) => [label(field, slug), amountOf(field, slug)].filter(Boolean).join(" · ");
   return (
     <Card title={words.lead.request}>
       <p class="estimate"><Estimate of={lead.estimate} /></p>
@@ -231,18 +237,22 @@ function RequestCard({ lead }: { lead: Lead }) {
       {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
         <Fact name={words.lead.sentAs}><Estimate of={lead.sentEstimate} /></Fact>
       )}
-      <Fact name={fields.projectType}>{label("projectType", selections.projectType)}</Fact>
-      {selections.complexity && <Fact name={fields.complexity}>{label("complexity", selections.complexity)}</Fact>}
-      {selections.timeline && <Fact name={fields.timeline}>{label("timeline", selections.timeline)}</Fact>}
+      <Fact name={fields.projectType}>{choice("projectType", selections.projectType)}</Fact>
+      {selections.complexity && <Fact name={fields.complexity}>{choice("complexity", selections.complexity)}</Fact>}
+      {selections.timeline && <Fact name={fields.timeline}>{choice("timeline", selections.timeline)}</Fact>}
       {selections.features.length > 0 && (
         <Fact name={fields.features}>
           <span class="tags">
             {selections.features.map((feature) => (
-              <span key={feature}>{label("features", feature)}</span>
+              <span key={feature}>{choice("features", feature)}</span>
             ))}
           </span>
         </Fact>
       )}
+      {(["minimum", "rounding"] as const).map((field) => {
+        const part = amountOf(field, "");
+        return part && <Fact key={field} name={words.lead.parts[field]}>{part}</Fact>;
+      })}
     </Card>
   );
 }

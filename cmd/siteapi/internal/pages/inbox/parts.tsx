@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Locale } from "../generated/inbox";
 import { estimateText, exact, plural, relative } from "./format";
-import { setParams, type View } from "./route";
+import { readRoute, setParams, type View } from "./route";
 import type { Failure, Query } from "./service";
 import type { Mark, Tone } from "./states";
 import { chooseLanguage, language, ownNames, words } from "./words";
@@ -207,12 +207,11 @@ interface SelectProps {
   /** The choice without the parameter. */
   all: string;
   options: Record<string, string>;
-  params: Record<string, string>;
 }
 
 /** A filter that is stored in the URL of the page. */
-export function Select({ name, label, all, options, params }: SelectProps) {
-  const value = params[name] ?? "";
+export function Select({ name, label, all, options }: SelectProps) {
+  const value = readRoute().params[name] ?? "";
   const onChange = (e: { currentTarget: HTMLSelectElement }) => setParams({ [name]: e.currentTarget.value });
   return (
     <select aria-label={label} class={value ? "set" : ""} value={value} onChange={onChange}>

@@ -28,7 +28,7 @@ export function Review({ lead, change }: Props) {
         </Action>
         {!rejected && (
           <Action
-            question={rejectQuestion(1)}
+            question={decisionQuestion("reject", 1)}
             done={words.review.done}
             run={() => change(ask(RejectLeadDocument, decision))}
           >
@@ -40,11 +40,11 @@ export function Review({ lead, change }: Props) {
   );
 }
 
-/** The question before some leads are rejected. */
-export const rejectQuestion = (n: number): Question => ({
-  title: words.selection.rejectQuestion(plural(n, words.nouns.leads)),
-  text: words.selection.rejectHint,
-  confirm: words.selection.reject,
+/** The question before some leads are released or rejected. */
+export const decisionQuestion = (action: "release" | "reject", n: number): Question => ({
+  title: words.selection.questions[action](plural(n, words.nouns.leads)),
+  text: words.selection.hints[action],
+  confirm: words.selection[action],
 });
 
 export const Reasons = ({ lead }: { lead: Lead }) => (

@@ -3,10 +3,10 @@ import { useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
 import { type Failed, maxLeads, type Order, type Orders, runBulk, undoOf } from "./bulk";
 import { count, plural } from "./format";
-import { addressField, confirmed, FullName, Icon, nameOf, type Question, submits } from "./parts";
+import { addressField, confirmed, FullName, Icon, nameOf, submits } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
 import { address } from "./route";
-import { rejectQuestion } from "./review";
+import { decisionQuestion } from "./review";
 import { ask, type Failure, ownAddress } from "./service";
 import { words } from "./words";
 import { Owners } from "./work";
@@ -86,8 +86,11 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
     setResult({ text: text(plural(done, words.nouns.leads)), failed, undo });
   };
   const order = async (order: Order) => {
-    const question = questionOf(order, chosen);
-    if (!question || (await confirmed(question))) await run([[order, chosen]], t.done[order.action], undoOf(order, chosen));
+    const { action } = order;
+    const open = chosen.filter(({ state }) => state === "IN_REVIEW" || (action === "release" && state === "REJECTED"));
+    const asks = open.length > 0 && (action === "release" || action === "reject");
+    if (asks && !(await confirmed(decisionQuestion(action, open.length)))) return;
+    await run([[order, chosen]], t.done[action], undoOf(order, chosen));
   };
   const selectAll = async () => {
     setFailure(undefined);
@@ -134,15 +137,6 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
       {assigning && <Assign assign={(owner) => order({ action: "assign", owner })} />}
     </section>
   );
-}
-
-/** The question before leads are released or rejected; none if no lead can be, or for other orders. */
-function questionOf({ action }: Order, chosen: Listed[]): Question | undefined {
-  const t = words.selection;
-  const open = chosen.filter(({ state }) => state === "IN_REVIEW" || (action === "release" && state === "REJECTED"));
-  if (open.length === 0 || !(action === "release" || action === "reject")) return undefined;
-  if (action === "reject") return rejectQuestion(open.length);
-  return { title: t.releaseQuestion(plural(open.length, words.nouns.leads)), text: t.releaseHint, confirm: t.release };
 }
 
 interface StatusChoiceProps {

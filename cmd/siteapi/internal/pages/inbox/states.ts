@@ -66,7 +66,7 @@ export function deliverySentence(d: Delivery, now: number): string {
   const next = isLater && d.nextAttemptAt ? relative(d.nextAttemptAt, now) : "";
   switch (d.state) {
     case "DELIVERED":
-      return t.arrived[d.target];
+      return d.target.endsWith("MAIL") ? t.accepted : t.arrived;
     case "NOT_SENT":
       return t.notSent(d.noMailReason ? words.noMailReasons[d.noMailReason] : (d.reason ?? words.reasons.unknown));
     case "UNCONFIRMED":

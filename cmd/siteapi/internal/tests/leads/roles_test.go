@@ -33,6 +33,7 @@ var operatorFields = map[string]struct {
 	"Query.logins":              {schema.RoleAdmin, `{ logins { id } }`},
 	"Query.person":              {schema.RoleSales, `{ person(email: "nobody@example.com") { email } }`},
 	"Query.operatorNames":       {schema.RoleViewer, `{ operatorNames }`},
+	"Mutation.dismissDelivery":  {schema.RoleSales, `mutation { dismissDelivery(id: "1000000", reason: "No.") { id } }`},
 	"Mutation.retryDelivery":    {schema.RoleSales, `mutation { retryDelivery(id: "999") { id } }`},
 	"Mutation.resendLead":       {schema.RoleSales, `mutation { resendLead(id: "none-such", target: CMS) { state } }`},
 	"Mutation.releaseLead":      {schema.RoleSales, `mutation { releaseLead(id: "none-such") { state } }`},
@@ -60,7 +61,7 @@ var personalFields = map[string]string{
 	"LeadConnection": "csv",
 	"LeadOutcome":    "by",
 	"Lead": "id sessionId contact pdfUrl quoteUrl deliveries noMailReason consents message attribution " +
-		"firstAttribution audit notes sameAddress",
+		"firstAttribution audit notes sameAddress sameSession",
 }
 
 // viewerFields are the fields that a viewer sees of each type.
@@ -70,11 +71,13 @@ var viewerFields = map[string]string{
 	"PageInfo":       "hasNextPage endCursor",
 	"LeadEvent":      "position restarted changes",
 	"LeadChange":     "reference kind",
-	"Lead": "reference state submittedAt locale selections estimate priceStatus sentEstimate " +
+	"Lead": "reference state submittedAt locale selections estimate priceStatus price sentEstimate " +
 		"signals outcome owner status deletionRequestedAt",
 	"LeadOutcome":     "value amount currency at source",
 	"LeadSelections":  "projectType features complexity timeline",
 	"LeadEstimate":    "min max currency toBeAgreed",
+	"LeadPrice":       "lines unpriced",
+	"LeadPriceLine":   "field slug amount",
 	"LeadCounts":      "total states statuses",
 	"LeadStateCount":  "state count",
 	"LeadStatusCount": "status count",

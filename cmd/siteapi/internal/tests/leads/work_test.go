@@ -169,6 +169,39 @@ func TestWorkOnSeveral(t *testing.T) {
 	}
 }
 
+// A lead lists the leads of its session with another address, in either direction, but no
+// others: those of its own address, in another spelling, are in the other list.
+func TestSameSession(t *testing.T) {
+	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
+		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)
+		names := map[string]string{}
+		submit := func(name, session, email string) string {
+			input := apptest.NewLead(session)
+			input["contact"].(object)["email"], input["message"] = email, name
+			id := s.SubmitThrough("REST", input).ID()
+			names[id] = name
+			return id
+		}
+		typo, right := submit("typo", "one", "ana@exmaple.com"), submit("right", "one", "ana@example.com")
+		again := submit("again", "one", "ANA@example.com")
+		other := submit("other", "two", "ana@example.com")
+
+		for id, want := range map[string]string{typo: "again right", right: "typo", again: "typo", other: ""} {
+			response := string(s.Response(schema.RoleSales, `{ lead(id: "`+id+`") { sameSession { id } } }`))
+			var got []string
+			for id, name := range names {
+				if strings.Contains(response, id) {
+					got = append(got, name)
+				}
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != want || !strings.Contains(response, `"sameSession":[`) {
+				t.Errorf("%s: %q %s, want %q", names[id], got, response, want)
+			}
+		}
+	})
+}
+
 // A lead lists the other leads of its address.
 func TestSameAddress(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,28 @@ import (
 	"siteapi/integrations/mail/smtp/smtptest"
 )
 
+// The mail to sales about a visitor's second request refers to the first one.
+func TestSecondRequestOfASession(t *testing.T) {
+	t.Parallel()
+	server, env := apptest.MailServer(t, smtptest.Options{})
+	s := apptest.Start(t, env, apptest.Quick)
+	var ids []string
+	for n, email := range []string{"ana@exmaple.test", "ana@gmail.test"} {
+		input := apptest.NewLead("twice")
+		input["contact"].(object)["email"] = email
+		ids = append(ids, s.SubmitThrough("REST", input).ID())
+		apptest.Mailed(t, server, "sales@lumen.test", n+1)
+	}
+
+	for i, m := range server.Mails() {
+		text, refers := string(m.Data), strings.Contains(string(m.Data), "Same visit, other request")
+		if second := strings.Contains(text, "search="+lead.Reference(ids[1])) || strings.Contains(text, "search=3D"+lead.Reference(ids[1])); m.To == "sales@lumen.test" &&
+			(refers != second || refers && !strings.Contains(text, lead.Reference(ids[0]))) {
+			t.Errorf("mail %d: %s", i, text)
+		}
+	}
+}
+
 // A bounced mail has a short reason and does not change the lead's state. An operator can
 // correct the address of the mail to the visitor, which is then sent to the corrected
 // address, each time with a new id. The lead keeps the typed address and is found by

@@ -219,10 +219,14 @@ export const en = {
     reject: "Reject",
     retry: "Try now",
     progress: (done: string, all: string) => `${done} of ${all} done`,
-    releaseQuestion: (leads: string) => `Release ${leads}?`,
-    releaseHint: "Each is delivered to all systems, and its visitor gets a mail.",
-    rejectQuestion: (leads: string) => `Reject ${leads}?`,
-    rejectHint: "What is rejected is not delivered anywhere. It can be released after all, until it is deleted.",
+    questions: {
+      release: (leads: string) => `Release ${leads}?`,
+      reject: (leads: string) => `Reject ${leads}?`,
+    },
+    hints: {
+      release: "Each is delivered to all systems, and its visitor gets a mail.",
+      reject: "What is rejected is not delivered anywhere. It can be released after all, until it is deleted.",
+    },
     done: {
       release: (leads: string) => `Released ${leads}.`,
       reject: (leads: string) => `Rejected ${leads}.`,
@@ -280,6 +284,9 @@ export const en = {
     deliveries: "Deliveries",
     noticed: "Observations",
     others: "Other requests from this address",
+    sameVisit: "Other requests from this visit",
+    noPrice: "no price",
+    parts: { minimum: "Raised to the minimum", rounding: "Rounding" },
     history: "History",
   },
   consents: {
@@ -323,13 +330,8 @@ export const en = {
     trying: "It is being tried right now.",
     sendAgain: "Send again",
     sending: "It is being sent again.",
-    arrived: {
-      CRM: "The CRM has it.",
-      CMS: "The CMS has it.",
-      WEBHOOK: "Your team has been notified.",
-      VISITOR_MAIL: "The mail server has accepted the mail.",
-      SALES_MAIL: "The mail server has accepted the mail.",
-    },
+    arrived: "It has arrived.",
+    accepted: "The mail server has accepted the mail.",
     running: "It is being sent right now.",
     waiting: "Waiting",
     notSent: (reason: string) => `Not sent: ${reason}.`,
@@ -524,6 +526,7 @@ export const en = {
   /** English sentences of the service, for translation. */
   sentences: {
     "lead events": "changes of leads",
+    "the same session": "of the same session",
     "the same address": "of the same address",
     "PDFs of all visitors; the others are rendered again on request":
       "PDFs of all visitors; the others are rendered again on request",

@@ -214,10 +214,14 @@ export const es: Words = {
     reject: "Rechazar",
     retry: "Intentar ahora",
     progress: (done, all) => `${done} de ${all}`,
-    releaseQuestion: (leads) => `¿Aprobar ${leads}?`,
-    releaseHint: "Cada uno se entrega a todos los sistemas, y su visitante recibe un correo.",
-    rejectQuestion: (leads) => `¿Rechazar ${leads}?`,
-    rejectHint: "Lo rechazado no se envía a ningún sitio. Se puede aprobar de todos modos mientras no se borre.",
+    questions: {
+      release: (leads) => `¿Aprobar ${leads}?`,
+      reject: (leads) => `¿Rechazar ${leads}?`,
+    },
+    hints: {
+      release: "Cada uno se entrega a todos los sistemas, y su visitante recibe un correo.",
+      reject: "Lo rechazado no se envía a ningún sitio. Se puede aprobar de todos modos mientras no se borre.",
+    },
     done: {
       release: (leads) => `Aprobado: ${leads}.`,
       reject: (leads) => `Rechazado: ${leads}.`,
@@ -275,6 +279,9 @@ export const es: Words = {
     deliveries: "Envíos",
     noticed: "Observaciones",
     others: "Otras solicitudes de esta dirección",
+    sameVisit: "Otras solicitudes de esta visita",
+    noPrice: "sin precio",
+    parts: { minimum: "Hasta el mínimo", rounding: "Redondeo" },
     history: "Historial",
   },
   consents: {
@@ -318,13 +325,8 @@ export const es: Words = {
     trying: "Se está intentando ahora mismo.",
     sendAgain: "Enviar de nuevo",
     sending: "Se está enviando otra vez.",
-    arrived: {
-      CRM: "El CRM lo tiene.",
-      CMS: "El CMS lo tiene.",
-      WEBHOOK: "Tu equipo ha sido avisado.",
-      VISITOR_MAIL: "El servidor de correo ha aceptado el mensaje.",
-      SALES_MAIL: "El servidor de correo ha aceptado el mensaje.",
-    },
+    arrived: "Ha llegado.",
+    accepted: "El servidor de correo ha aceptado el mensaje.",
     running: "Se está enviando ahora mismo.",
     waiting: "En espera",
     notSent: (reason) => `No enviado: ${reason}.`,
@@ -518,6 +520,7 @@ export const es: Words = {
 
   sentences: {
     "lead events": "cambios de leads",
+    "the same session": "de la misma sesión",
     "the same address": "de la misma dirección",
     "PDFs of all visitors; the others are rendered again on request":
       "los PDF de todos los visitantes; los demás se generan de nuevo cuando se piden",

@@ -214,10 +214,14 @@ export const ro: Words = {
     reject: "Respinge",
     retry: "Încearcă acum",
     progress: (done, all) => `${done} din ${all}`,
-    releaseQuestion: (leads) => `Aprobi ${leads}?`,
-    releaseHint: "Fiecare este livrat în toate sistemele, iar vizitatorul primește un e-mail.",
-    rejectQuestion: (leads) => `Respingi ${leads}?`,
-    rejectHint: "Ce este respins nu se livrează nicăieri. Poate fi aprobat totuși, cât timp nu este șters.",
+    questions: {
+      release: (leads) => `Aprobi ${leads}?`,
+      reject: (leads) => `Respingi ${leads}?`,
+    },
+    hints: {
+      release: "Fiecare este livrat în toate sistemele, iar vizitatorul primește un e-mail.",
+      reject: "Ce este respins nu se livrează nicăieri. Poate fi aprobat totuși, cât timp nu este șters.",
+    },
     done: {
       release: (leads) => `Aprobat: ${leads}.`,
       reject: (leads) => `Respins: ${leads}.`,
@@ -275,6 +279,9 @@ export const ro: Words = {
     deliveries: "Livrări",
     noticed: "Ce s-a observat",
     others: "Alte cereri de la această adresă",
+    sameVisit: "Alte cereri din această vizită",
+    noPrice: "fără preț",
+    parts: { minimum: "Până la minim", rounding: "Rotunjire" },
     history: "Istoric",
   },
   consents: {
@@ -318,13 +325,8 @@ export const ro: Words = {
     trying: "Se încearcă chiar acum.",
     sendAgain: "Trimite din nou",
     sending: "Se trimite încă o dată.",
-    arrived: {
-      CRM: "CRM-ul îl are.",
-      CMS: "CMS-ul îl are.",
-      WEBHOOK: "Echipa ta a fost anunțată.",
-      VISITOR_MAIL: "Serverul de e-mail a preluat mesajul.",
-      SALES_MAIL: "Serverul de e-mail a preluat mesajul.",
-    },
+    arrived: "A ajuns.",
+    accepted: "Serverul de e-mail a preluat mesajul.",
     running: "Se trimite chiar acum.",
     waiting: "În așteptare",
     notSent: (reason) => `Netrimis: ${reason}.`,
@@ -518,6 +520,7 @@ export const ro: Words = {
 
   sentences: {
     "lead events": "schimbări ale lead-urilor",
+    "the same session": "din aceeași sesiune",
     "the same address": "de la aceeași adresă",
     "PDFs of all visitors; the others are rendered again on request":
       "PDF-urile tuturor vizitatorilor; celelalte se generează din nou la cerere",
