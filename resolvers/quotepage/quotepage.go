@@ -163,11 +163,16 @@ func (r *Resolver) RequestDeletion(
 }
 
 // act changes a lead with an audit entry of the visitor, and returns to its page. If there
-// is no such lead, the error comes with the page that says so.
+// is no such lead, the error comes with the page that says so. A browser that shows the
+// page of another site is refused by every endpoint.
 func (r *Resolver) act(
 	ctx context.Context, id string, locale *schema.Locale, action schema.AuditAction, detail map[string]any,
 	change func(entry store.AuditEntry) (bool, error),
 ) (*schema.QuotePageAction, error) {
+	if site := request.CallerFrom(ctx).Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return nil, schema.NewError(schema.CodeForbidden, "Only the page of the quote may do this.")
+	}
+
 	entry := r.Operators.Entry(ctx, action, id, detail)
 	entry.Actor, entry.Name = Visitor, ""
 	entry.At = r.Now().UTC().Truncate(time.Millisecond)

@@ -1,6 +1,7 @@
 package quotes
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"io"
@@ -237,6 +238,23 @@ func TestForeignFormsOfQuotePage(t *testing.T) {
 		}
 	}
 
+	for _, mutation := range []string{
+		`mutation { requestQuoteDeletion(id: "` + id + `") { changed } }`,
+		`mutation { withdrawQuoteConsent(id: "` + id + `", purpose: "marketing") { changed } }`,
+	} {
+		for _, site := range []string{"cross-site", "same-site", "none"} {
+			if got := s.Query(mutation, nil, "Sec-Fetch-Site: "+site); !got.Has("FORBIDDEN") {
+				t.Errorf("%s from %s: %s", mutation, site, got.Body)
+			}
+		}
+		if got := s.Do("GET", "/graphql?query="+url.QueryEscape(mutation), "", sameOrigin); got.Status != 405 {
+			t.Errorf("%s by GET: %d", mutation, got.Status)
+		}
+	}
+	for _, purpose := range []string{"prefetch", "prefetch;prerender"} { // a browser, or a scanner of mails
+		s.Do("GET", "/api/quote/page?purpose=marketing&withdraw=1&id="+id, "", sameOrigin, "Sec-Purpose: "+purpose)
+	}
+
 	for _, path := range []string{"withdraw", "deletion"} {
 		for _, method := range []string{"GET", "HEAD", "PUT"} {
 			if got := s.Do(method, "/api/quote/page/"+path+"?"+fields.Encode(), "", sameOrigin); got.Status != 405 {
@@ -321,5 +339,76 @@ func TestQuotePageBelowAPath(t *testing.T) {
 		if shown.String() != address.String() || !strings.Contains(after, "Withdrawn on") || !strings.Contains(after, "You asked for deletion") {
 			t.Errorf("%q: %s shows %s", prefix, shown, after)
 		}
+	}
+}
+
+// tags matches the beginning of an element, and attributes in a quoted form that run scripts.
+var tags = regexp.MustCompile(`<[/!]?[a-zA-Z][a-z0-9]*|\son\w+="|javascript:`)
+
+// TestMarkupInEveryField submits markup in every field that a visitor types, and has it in
+// every text of the CMS that the page shows. The page has the same elements as one without.
+func TestMarkupInEveryField(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	page := func(session, mark, website string) []string {
+		t.Helper()
+		ours := strings.NewReplacer("{", "(", "}", ")").Replace(mark) // braces would be unknown placeholders
+		localized, own := object{"ro": "label" + mark}, object{"ro": "own" + ours}
+		docs, err := json.Marshal([]object{
+			{
+				"_id": "siteSettings", "_type": "siteSettings", "title": "Firm" + mark, "website": website,
+				"contactEmail": "a@firm.test" + mark, "accentColor": "#123456" + mark,
+				"address":       object{"street": "Street" + mark, "city": "City" + mark, "country": "Land" + mark},
+				"contactPhones": []object{{"number": "+40 21 555 0123" + mark, "label": localized, "displayLocation": []string{"contact"}}},
+			},
+			{"_id": "o1", "_type": "quoteOption", "group": "projectType", "slug": "web-app", "label": localized},
+			{"_id": "o2", "_type": "quoteOption", "group": "feature", "slug": "blog", "label": localized},
+			{"_id": "quoteTexts", "_type": "quoteTexts", "quoteIntro": own, "terms": own},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.WriteContent(string(docs))
+		s.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth)
+
+		input := apptest.NewLead(session)
+		input["contact"] = object{
+			"firstName": "Ana" + mark, "lastName": "Pop" + mark, "email": "ana@example.com",
+			"phone": "+40 721 000 000" + mark[:min(len(mark), 12)], "company": "Company" + mark,
+		}
+		input["selections"] = object{"projectType": "web-app", "features": []any{"blog"}}
+		input["message"] = "Message" + mark
+		input["attribution"] = object{"source": "source" + mark, "referrer": "https://a.test/" + mark}
+		input["consents"] = []any{object{"purpose": "marketing", "given": true, "text": "Text" + mark}}
+		id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+		got := s.Do("GET", "/api/quote/page?id="+id, "")
+		for _, text := range []string{"Firm" + mark, "Street" + mark, "Company" + mark, "label" + mark, "own" + ours} {
+			if got.Status != 200 || !strings.Contains(html.UnescapeString(string(got.Body)), text) {
+				t.Fatalf("%q: %d %s", text, got.Status, got.Body)
+			}
+		}
+		return tags.FindAllString(string(got.Body), -1)
+	}
+
+	plain := page("plain", "", "https://firm.test")
+	for session, mark := range map[string]string{
+		"script":    `<script>alert(1)</script>`,
+		"closes":    `</title></style></p><script>alert(1)</script>`,
+		"attribute": `" onerror="alert(1)"><img src=x>`,
+		"single":    `' onfocus='alert(1)' autofocus='`,
+		"comment":   `--><!--<svg/onload=alert(1)>`,
+		"entity":    `&lt;script&gt;&#x3c;b&#x3e;`,
+		"template":  `{{.Lead}}<template>`,
+		"style":     `;}</style><style>*{display:none}`,
+		"textarea":  `<textarea><plaintext><iframe srcdoc=x>`,
+		"form":      `<form action=https://evil.test><button>`,
+		"base":      `<base href=https://evil.test><meta http-equiv=refresh>`,
+	} {
+		if hostile := page(session, mark, "https://firm.test"); !slices.Equal(hostile, plain) {
+			t.Errorf("%s: the page has %q, want %q", session, hostile, plain)
+		}
+	}
+	if address := page("address", "", "javascript:alert(1)"); slices.Contains(address, "javascript:") {
+		t.Error("the page has a link with a script")
 	}
 }
