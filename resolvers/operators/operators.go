@@ -78,14 +78,22 @@ func (r *Resolver) spellings(ctx context.Context, part string, value *string) ([
 	known, err := r.Store.Origins(ctx, part)
 	alike := slices.DeleteFunc(slices.Clone(known), func(s string) bool { return !strings.EqualFold(s, *value) })
 	if err == nil && len(alike) == 0 && len(known) > 0 {
+		// A value that few visitors had could identify one to a viewer.
+		if IsViewer(ctx) {
+			known = nil
+		}
 		err = Unknown(part, known)
 	}
 	return append(alike, *value), err
 }
 
-// Unknown returns the error of a filter with a value that nothing has.
+// Unknown returns the error of a filter with a value that nothing has. It names the values that
+// the caller may know.
 func Unknown(field string, known []string) error {
 	invalid := schema.NotAllowed(field, known[:min(len(known), schema.MaxFieldErrors)])
+	if len(known) == 0 {
+		invalid.Message = "is not known"
+	}
 	unknown := schema.BadInput(invalid)
 	unknown.Message = "The " + field + " " + invalid.Message + "."
 	return unknown

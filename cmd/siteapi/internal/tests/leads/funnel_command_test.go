@@ -213,7 +213,6 @@ func TestFunnelBySource(t *testing.T) {
 		"touch: FIRST":                       `google spring 3 3, (others)  0 1`,
 		"touch: LAST":                        `google spring 3 1, (others)  0 3`,
 		`source: "mail", campaign: "spring"`: `(others)  0 3`,
-		`source: "nowhere"`:                  ``,
 		`since: "2026-01-01T00:00:00Z", until: "2099-01-01T00:00:00Z", source: "google"`: `google spring 3 1`,
 	} {
 		data, code := s.OperateAs(schema.RoleViewer, `{ funnel(`+arguments+`) { sources { source campaign sessions leads } } }`)
@@ -223,6 +222,22 @@ func TestFunnelBySource(t *testing.T) {
 		}
 		if text := strings.Join(got, ", "); code != "" || text != want {
 			t.Errorf("a viewer, %s: %s %q, want %q", arguments, code, text, want)
+		}
+	}
+
+	// The error of an unknown value lists the known ones, but not to a viewer.
+	for _, operation := range []string{
+		`{ funnel(source: "nowhere") { leads } }`,
+		`{ funnel(campaign: "nowhere") { leads } }`,
+		`{ funnel(source: "google", campaign: "springs") { leads } }`,
+		`{ leads(source: "nowhere") { counts { total } } }`,
+	} {
+		for role, shown := range map[schema.Role]bool{schema.RoleViewer: false, schema.RoleSales: true} {
+			text := string(s.Response(role, operation))
+			listed := strings.Contains(text, "mail") || strings.Contains(text, `"spring"`)
+			if listed != shown || !strings.Contains(text, `"not_allowed"`) {
+				t.Errorf("%s as %s: %s", operation, role, text)
+			}
 		}
 	}
 }

@@ -209,7 +209,7 @@ func TestViewersCannotGuess(t *testing.T) {
 	}
 
 	for _, text := range []string{id, id[:9]} {
-		if data, code := s.OperateAs(schema.RoleViewer, `{ lead(id: "`+text+`") { state } }`); code != "" ||
+		if data, code := s.OperateAs(schema.RoleViewer, `{ lead(id: "`+text+`") { state } }`); code != "NOT_FOUND" ||
 			data.Lead != nil {
 			t.Errorf("lead %q: %s %+v", text, code, data.Lead)
 		}
