@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/maypok86/otter/v2"
-
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
@@ -35,18 +33,9 @@ const (
 	maxDownloadKey = 512 // bytes that a client can choose
 )
 
-// downloads caches downloads by request.
-type downloads struct {
-	cache *otter.Cache[downloadKey, *download]
-}
-
-func newDownloads() downloads {
-	return downloads{otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})}
-}
-
-// serve sends the file that the operation's root field describes and attaches. It caches
+// download sends the file that the operation's root field describes and attaches. It caches
 // the download, so the next request for it does not run the operation.
-func (d downloads) serve(w http.ResponseWriter, r *http.Request, value []byte, file *schema.File) {
+func (a *API) download(w http.ResponseWriter, r *http.Request, value []byte, file *schema.File) {
 	if file == nil {
 		WriteProblem(w, r, &schema.Error{Code: schema.CodeInternal})
 		return
@@ -63,13 +52,13 @@ func (d downloads) serve(w http.ResponseWriter, r *http.Request, value []byte, f
 	if sent.again != nil && r.Method != http.MethodPost && short {
 		// The copies do not retain the rest of the request line.
 		key.path, key.query = strings.Clone(key.path), strings.Clone(key.query)
-		d.cache.Set(key, sent)
+		a.downloads.Set(key, sent)
 	}
 }
 
 // repeat sends a cached download, unless its operation could have a different result now.
-func (d downloads) repeat(w http.ResponseWriter, r *http.Request) bool {
-	sent, known := d.cache.GetIfPresent(keyOf(r))
+func (a *API) repeat(w http.ResponseWriter, r *http.Request) bool {
+	sent, known := a.downloads.GetIfPresent(keyOf(r))
 	if !known || r.Method == http.MethodPost {
 		return false
 	}
@@ -77,7 +66,7 @@ func (d downloads) repeat(w http.ResponseWriter, r *http.Request) bool {
 	if same {
 		sent.write(w, r, content)
 	} else {
-		d.cache.Invalidate(keyOf(r))
+		a.downloads.Invalidate(keyOf(r))
 	}
 	return same
 }

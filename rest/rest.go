@@ -17,6 +17,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/maypok86/otter/v2"
+
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
@@ -32,7 +34,7 @@ type API struct {
 	Paths []Path // the routes by path
 
 	executor  operations.Executor
-	downloads downloads
+	downloads *otter.Cache[downloadKey, *download]
 	openapi   []byte
 	etag      string // entity tag of openapi
 }
@@ -45,7 +47,12 @@ func New(list []*operations.Operation, executor operations.Executor, version str
 	if err != nil {
 		return nil, fmt.Errorf("compiling the REST routes:\n%w", err)
 	}
-	a := &API{ServeMux: http.NewServeMux(), Paths: paths, executor: executor, downloads: newDownloads()}
+	a := &API{
+		ServeMux:  http.NewServeMux(),
+		Paths:     paths,
+		executor:  executor,
+		downloads: otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads}),
+	}
 	if a.openapi, err = describe(exec.AST(), paths, version); err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
 	}
@@ -83,7 +90,7 @@ func (a *API) handler(rt *Route) http.Handler {
 		}
 		isPage := rt.Produces == "text/html"
 		if rt.Produces != "" && !isPage &&
-			request.CallerFrom(ctx).Preview == "" && a.downloads.repeat(w, r) {
+			request.CallerFrom(ctx).Preview == "" && a.repeat(w, r) {
 			return
 		}
 
@@ -100,7 +107,7 @@ func (a *API) handler(rt *Route) http.Handler {
 		case isPage:
 			writePage(w, r, http.StatusOK, file)
 		case rt.Produces != "":
-			a.downloads.serve(w, r, value, file)
+			a.download(w, r, value, file)
 		default:
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")

@@ -87,22 +87,22 @@ func (d *Driver) read() ([]cms.Document, error) {
 	defer d.mu.Unlock()
 
 	docs, malformed := d.docs, []error(nil)
-	sum, err := digest(d.path)
+	sum, err := digest(d.Path)
 	if err == nil && sum != d.sum {
 		var data []byte
-		if data, err = os.ReadFile(d.path); err == nil {
+		if data, err = os.ReadFile(d.Path); err == nil {
 			docs, malformed, err = parse(data)
 		}
 	}
 	if err != nil {
-		d.log.Error().Err(err).Str("file", d.path).
+		d.Log.Error().Err(err).Str("file", d.Path).
 			Msg("cannot use the content file, serving the earlier content")
 		return d.docs, err
 	}
 
 	d.docs, d.sum = docs, sum
 	for _, err := range malformed {
-		d.log.Warn().Err(err).Str("file", d.path).Msg("leaving out a malformed entry of the content file")
+		d.Log.Warn().Err(err).Str("file", d.Path).Msg("leaving out a malformed entry of the content file")
 	}
 	return docs, nil
 }
@@ -129,7 +129,7 @@ func (d *Driver) Watch(ctx context.Context, _ []string, changed func()) {
 	defer tick.Stop()
 
 	for seen := os.FileInfo(nil); ; {
-		now, err := os.Stat(d.path)
+		now, err := os.Stat(d.Path)
 		if err == nil && (seen == nil || !os.SameFile(seen, now) ||
 			seen.Size() != now.Size() || !seen.ModTime().Equal(now.ModTime())) {
 			if _, err := d.read(); err == nil {

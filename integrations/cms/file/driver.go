@@ -38,9 +38,7 @@ type Options struct {
 // Driver implements every interface of package cms except cms.Seeder and
 // cms.WebhookSetup.
 type Driver struct {
-	path string // the content file
-	dir  string // the folder with the leads
-	log  zerolog.Logger
+	Options
 
 	putting sync.Mutex // held while a lead is written
 
@@ -52,8 +50,8 @@ type Driver struct {
 // Open reads the content and creates the folder for leads. It fails if the content file
 // cannot be used.
 func Open(opts Options) (*Driver, error) {
-	d := &Driver{path: opts.Path, dir: filepath.Join(opts.Dir, "cms"), log: opts.Log}
-	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+	d := &Driver{Options: opts}
+	if err := os.MkdirAll(d.leads(), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder for leads: %w", err)
 	}
 
@@ -64,21 +62,24 @@ func Open(opts Options) (*Driver, error) {
 	}
 
 	if _, err := d.read(); err != nil {
-		return nil, fmt.Errorf("reading the content file %s: %w", d.path, err)
+		return nil, fmt.Errorf("reading the content file %s: %w", d.Path, err)
 	}
 
 	return d, nil
 }
 
+// leads returns the folder with the leads.
+func (d *Driver) leads() string { return filepath.Join(d.Dir, "cms") }
+
 // writeSample writes the sample content if the content file does not exist.
 func (d *Driver) writeSample() error {
-	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(d.Path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	d.log.Warn().
-		Str("file", d.path).
+	d.Log.Warn().
+		Str("file", d.Path).
 		Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
-	return atomicfile.WriteFile(d.path, sample)
+	return atomicfile.WriteFile(d.Path, sample)
 }
 
 // Ping checks that the current content file can be used.

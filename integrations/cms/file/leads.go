@@ -81,7 +81,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		return found, nil
 	}
 
-	folder := os.DirFS(d.dir)
+	folder := os.DirFS(d.leads())
 	names, err := fs.Glob(folder, cms.LeadDocumentID("*.json"))
 	if err != nil {
 		return nil, fail(op, err)
@@ -136,5 +136,5 @@ func (d *Driver) file(ctx context.Context, op, id string) (string, error) {
 	if err := cms.CheckLeadID(id); err != nil {
 		return "", &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Err: err}
 	}
-	return filepath.Join(d.dir, cms.LeadDocumentID(id)+".json"), nil
+	return filepath.Join(d.leads(), cms.LeadDocumentID(id)+".json"), nil
 }

@@ -40,7 +40,7 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		op:          "fetching content",
 		text:        contentQuery,
 		perspective: cmp.Or(q.Perspective, published),
-		anonymous:   !d.token,
+		anonymous:   d.Token == "",
 		event:       d.liveDocuments.recentEvent(),
 		params:      map[string]any{"types": q.Types, "except": append([]string{}, q.Except...)},
 	}
@@ -56,11 +56,11 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	docs, malformed := make([]cms.Document, 0, len(raws)), 0
 	for _, text := range raws {
 		doc, err := cms.Decode(text, func(ref string) string {
-			return cms.AssetURL(assetCDN, d.project, d.dataset, ref)
+			return cms.AssetURL(assetCDN, d.ProjectID, d.Dataset, ref)
 		})
 		if err != nil {
 			malformed++
-			d.log.Warn().Err(err).Msg("leaving out a malformed document of the CMS")
+			d.Log.Warn().Err(err).Msg("leaving out a malformed document of the CMS")
 		} else if q.Matches(doc) {
 			docs = append(docs, doc)
 		}
@@ -78,7 +78,7 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.RawMessage, err error) {
 	err = d.query(ctx, query, &docs)
 
-	if refused, ok := errors.AsType[*upstream.Error](err); ok && d.token && query.perspective == published &&
+	if refused, ok := errors.AsType[*upstream.Error](err); ok && d.Token != "" && query.perspective == published &&
 		(refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden) {
 		query.anonymous = true
 		var public []json.RawMessage
@@ -96,7 +96,7 @@ func (d *Driver) Ping(ctx context.Context) error {
 		op:          "reading the site settings",
 		text:        stateQuery,
 		perspective: published,
-		anonymous:   !d.token,
+		anonymous:   d.Token == "",
 		params:      map[string]any{"types": []string{"siteSettings"}},
 	}, &[]json.RawMessage{})
 }

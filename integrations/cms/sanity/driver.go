@@ -60,12 +60,8 @@ type Options struct {
 
 // Driver implements every interface of package cms.
 type Driver struct {
+	Options
 	client                    *upstream.Client
-	project                   string
-	dataset                   string
-	version                   string // the API version, with a leading v
-	token                     bool   // true if a token is configured
-	log                       zerolog.Logger
 	pace                      pace
 	liveDocuments, liveDrafts live // the event streams of published and of all documents
 }
@@ -73,6 +69,7 @@ type Driver struct {
 // New returns a driver without any I/O. The caller has validated the form of the names.
 func New(opts Options) *Driver {
 	return &Driver{
+		Options: opts,
 		client: upstream.New(upstream.Options{
 			System:  system,
 			BaseURL: cmp.Or(opts.APIURL, "https://"+opts.ProjectID+".api.sanity.io"),
@@ -81,18 +78,12 @@ func New(opts Options) *Driver {
 			MaxBody: maxResponse,
 			Observe: opts.Observe,
 		}),
-
-		project: opts.ProjectID,
-		dataset: opts.Dataset,
-		version: "v" + strings.TrimPrefix(opts.APIVersion, "v"),
-		token:   opts.Token != "",
-		log:     opts.Log,
-		pace:    usualPace,
+		pace: usualPace,
 	}
 }
 
 func (d *Driver) path(api string) string {
-	return "/" + d.version + "/data/" + api + "/" + d.dataset
+	return "/v" + strings.TrimPrefix(d.APIVersion, "v") + "/data/" + api + "/" + d.Dataset
 }
 
 // call makes a request and decodes a successful response into v. Private values are kept

@@ -186,7 +186,7 @@ func (d *Driver) ready(op string, ids ...string) error {
 			return &upstream.Error{System: system, Op: op, Kind: upstream.Rejected, Err: err}
 		}
 	}
-	if !d.token {
+	if d.Token == "" {
 		return &upstream.Error{
 			System: system,
 			Op:     op,

@@ -63,9 +63,9 @@ const (
 // DescribeWebhook returns the settings of the webhook, one per line, without its secrets.
 func (d *Driver) DescribeWebhook(w cms.Webhook) []string {
 	return []string{
-		"at https://www.sanity.io/manage/project/" + d.project + "/api/webhooks",
+		"at https://www.sanity.io/manage/project/" + d.ProjectID + "/api/webhooks",
 		"URL:         " + w.URL,
-		"dataset:     " + d.dataset,
+		"dataset:     " + d.Dataset,
 		"trigger on:  create, update, delete; drafts and versions off",
 		"filter:      " + webhookFilter,
 		"projection:  " + webhookProjection,
@@ -79,7 +79,7 @@ func (d *Driver) DescribeWebhook(w cms.Webhook) []string {
 // with the result.
 func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, error) {
 	const op = "creating the webhook"
-	path := "/v2021-10-04/hooks/projects/" + d.project
+	path := "/v2021-10-04/hooks/projects/" + d.ProjectID
 
 	var existing []struct {
 		Name, URL  string
@@ -106,7 +106,7 @@ func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, erro
 		"type":          "document",
 		"name":          "siteapi",
 		"url":           w.URL,
-		"dataset":       d.dataset,
+		"dataset":       d.Dataset,
 		"httpMethod":    http.MethodPost,
 		"apiVersion":    "v2021-03-25",
 		"includeDrafts": false,

@@ -30,7 +30,7 @@ func (w *watch) follow(ctx context.Context) {
 		if !worked {
 			wait = w.pace.reconnectSlow
 			if w.live.setMode(cms.WatchAsking, err.Error()) {
-				w.log.Warn().Err(err).Msg("cannot follow the CMS event stream, polling for changes instead")
+				w.Log.Warn().Err(err).Msg("cannot follow the CMS event stream, polling for changes instead")
 				w.requestPoll()
 			}
 		}
@@ -75,7 +75,7 @@ func (w *watch) stream(ctx context.Context) (worked bool, err error) {
 		case "welcome":
 			worked = true
 			if w.live.setMode(cms.WatchStream, "") {
-				w.log.Info().Msg("following the CMS event stream")
+				w.Log.Info().Msg("following the CMS event stream")
 			}
 			// The stream does not include earlier changes.
 			w.requestPoll()

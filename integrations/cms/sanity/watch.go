@@ -101,7 +101,7 @@ func (w *watch) poll(ctx context.Context, types []string, changed func()) {
 		sum, err := w.state(ctx, types)
 		if err != nil {
 			if !failing && ctx.Err() == nil {
-				w.log.Warn().Err(err).Msg("cannot poll the CMS for changes, retrying every few seconds")
+				w.Log.Warn().Err(err).Msg("cannot poll the CMS for changes, retrying every few seconds")
 			}
 			failing, pause = true, w.pace.pollRetry
 			continue
@@ -125,7 +125,7 @@ func (w *watch) state(ctx context.Context, types []string) ([sha256.Size]byte, e
 		op:          "polling for changes",
 		text:        stateQuery,
 		perspective: w.perspective,
-		anonymous:   !w.token && w.perspective == published,
+		anonymous:   w.Token == "" && w.perspective == published,
 		event:       w.live.recentEvent(),
 		params:      map[string]any{"types": types},
 	})

@@ -47,7 +47,7 @@ type watched struct {
 
 // watched returns deals, or contacts if deals are off.
 func (d *Driver) watched() watched {
-	if d.dealStage == "" {
+	if d.DealStage == "" {
 		return watched{
 			path:     d.contacts,
 			modified: "lastmodifieddate",

@@ -83,14 +83,14 @@ func (*object) complete() bool { return true }
 
 // associations returns the path of a deal's associations. Instead of v3, v4 serves them.
 func (d *Driver) associations(dealID string) string {
-	version := strings.Replace(d.version, "v3", "v4", 1)
-	return path("objects", version, dealRecord) + "/" + url.PathEscape(dealID) + "/associations"
+	api := Options{Version: strings.Replace(d.Version, "v3", "v4", 1)}
+	return api.path("objects", dealRecord) + "/" + url.PathEscape(dealID) + "/associations"
 }
 
 // FindDeals returns the ids of the leads that have a deal. Because a search lags behind
 // changes, the deals of given leads are read by the id.
 func (d *Driver) FindDeals(ctx context.Context, leads, emails []string) (ids []string, err error) {
-	if d.dealStage == "" {
+	if d.DealStage == "" {
 		return nil, errors.ErrUnsupported
 	}
 	found, err := d.findDeals(ctx, leads, emails)
@@ -152,7 +152,7 @@ func (r *record) movedOn() bool {
 // EraseDeals removes a person from deals. HubSpot cannot delete deals permanently: those
 // that are deleted go to the recycling bin without the person's data.
 func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept []string, err error) {
-	if d.dealStage == "" {
+	if d.DealStage == "" {
 		return nil, nil
 	}
 	found, err := d.findDeals(ctx, leads, emails)

@@ -93,19 +93,19 @@ type Options struct {
 
 // Driver implements every interface of package crm. It is safe for concurrent use.
 type Driver struct {
-	client    *upstream.Client
-	version   string
-	contacts  string // path of contacts
-	deals     string // path of deals
-	dealStage string
-	onOmitted func(text string)
-	seed      maphash.Seed
-	locks     [64]sync.Mutex // chosen by the hash of an address
+	Options
+	client   *upstream.Client
+	contacts string // path of contacts
+	deals    string // path of deals
+	seed     maphash.Seed
+	locks    [64]sync.Mutex // chosen by the hash of an address
 }
 
 // New returns a driver. It does no I/O.
 func New(o Options) *Driver {
+	o.DealStage = strings.TrimSpace(o.DealStage)
 	return &Driver{
+		Options: o,
 		client: upstream.New(upstream.Options{
 			System:    system,
 			BaseURL:   o.BaseURL,
@@ -114,23 +114,19 @@ func New(o Options) *Driver {
 			Transport: o.Transport,
 			Observe:   o.Observe,
 		}),
-
-		version:   o.Version,
-		contacts:  path("objects", o.Version, contactRecord),
-		deals:     path("objects", o.Version, dealRecord),
-		dealStage: strings.TrimSpace(o.DealStage),
-		onOmitted: o.OnOmitted,
-		seed:      maphash.MakeSeed(),
+		contacts: o.path("objects", contactRecord),
+		deals:    o.path("objects", dealRecord),
+		seed:     maphash.MakeSeed(),
 	}
 }
 
 // path returns the path of an API for a type of record, such as contacts. A date version
 // follows the name of the API; v3 precedes it.
-func path(api, version, record string) string {
-	if strings.HasPrefix(version, "v") {
-		return "/crm/" + version + "/" + api + "/" + record
+func (o Options) path(api, record string) string {
+	if strings.HasPrefix(o.Version, "v") {
+		return "/crm/" + o.Version + "/" + api + "/" + record
 	}
-	return "/crm/" + api + "/" + version + "/" + record
+	return "/crm/" + api + "/" + o.Version + "/" + record
 }
 
 // lock serializes the calls of this process for an address.

@@ -41,7 +41,7 @@ func (d *Driver) stages(ctx context.Context) (all []stage, err error) {
 	var list pipelines
 	err = d.call(ctx, upstream.Request{
 		Op:   "reading the pipelines of deals",
-		Path: path("pipelines", d.version, dealRecord),
+		Path: d.path("pipelines", dealRecord),
 	}, &list)
 	for _, p := range list.Results {
 		for _, s := range p.Stages {
@@ -62,7 +62,7 @@ func (d *Driver) firstStage(ctx context.Context) (stage, error) {
 	reason := "the account does not have this pipeline and stage: `siteapi crm setup` lists those that it has"
 	for _, s := range all {
 		switch {
-		case s.ids() != d.dealStage && !strings.EqualFold(s.labels, d.dealStage):
+		case s.ids() != d.DealStage && !strings.EqualFold(s.labels, d.DealStage):
 		case !s.archived:
 			return s, nil
 		default:

@@ -57,7 +57,7 @@ func definitions(record string) (all []property) {
 
 // records returns the types of records that are in use.
 func (d *Driver) records() []string {
-	if d.dealStage == "" {
+	if d.DealStage == "" {
 		return []string{contactRecord}
 	}
 	return []string{contactRecord, dealRecord}
@@ -75,7 +75,7 @@ func (d *Driver) Setup(ctx context.Context) (lines []string, err error) {
 	}
 
 	stages, err := d.stages(ctx)
-	if err != nil && d.dealStage == "" {
+	if err != nil && d.DealStage == "" {
 		return append(lines, "deals are off, and their stages cannot be listed: "+err.Error()), nil
 	}
 	for _, s := range stages {
@@ -93,7 +93,7 @@ func (d *Driver) define(ctx context.Context, record string) (lines []string, err
 		resp, err := d.client.Do(ctx, upstream.Request{
 			Op:     op,
 			Method: http.MethodPost,
-			Path:   path("properties", d.version, record) + api,
+			Path:   d.path("properties", record) + api,
 			Body:   body,
 		})
 		switch {
@@ -146,7 +146,7 @@ func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 		err := d.call(ctx, upstream.Request{
 			Op:     "reading the properties of " + record,
 			Method: http.MethodPost,
-			Path:   path("properties", d.version, record) + "/batch/read",
+			Path:   d.path("properties", record) + "/batch/read",
 			Safe:   true,
 			Body:   map[string]any{"archived": false, "inputs": names},
 		}, &known)
@@ -163,7 +163,7 @@ func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 		resp, err := d.client.Do(ctx, upstream.Request{
 			Op:     op,
 			Method: http.MethodPatch,
-			Path:   path("objects", d.version, record) + "/0", // no record has this id
+			Path:   d.path("objects", record) + "/0", // no record has this id
 			Body:   map[string]any{"properties": map[string]string{}},
 		})
 		if err == nil && resp.Status == http.StatusForbidden {
@@ -174,7 +174,7 @@ func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 		}
 	}
 
-	if d.dealStage != "" {
+	if d.DealStage != "" {
 		_, err = d.firstStage(ctx)
 	}
 	return missing, err

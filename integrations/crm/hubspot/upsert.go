@@ -50,7 +50,7 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 		// again.
 		return problem(op, upstream.Unavailable, "the contact was deleted or merged during the update")
 	}
-	if err != nil || d.dealStage == "" {
+	if err != nil || d.DealStage == "" {
 		return err
 	}
 	return d.upsertDeal(ctx, l, c.ID)
@@ -158,6 +158,6 @@ func (d *Driver) write(
 
 func (d *Driver) reportOmitted(omitted map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(omitted)) {
-		d.onOmitted(fmt.Sprintf("the account refuses the property %s: %s", name, omitted[name]))
+		d.OnOmitted(fmt.Sprintf("the account refuses the property %s: %s", name, omitted[name]))
 	}
 }

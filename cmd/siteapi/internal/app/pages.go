@@ -23,25 +23,25 @@ import (
 func (a *App) newPages() (map[string]http.Handler, error) {
 	s := a.settings
 	signIn := len(s.AdminTokens) > 0 || s.OIDCIssuer != ""
-	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
+	address := inboxURL(s)
 	values := map[string]string{
 		"version":       Version(),
 		"environment":   s.Environment,
 		"graphql-path":  httpserver.GraphQLPath,
-		"introspection": map[bool]string{true: "on", false: "off"}[s.Introspection],
+		"introspection": either(s.Introspection, "on", "off"),
 		"cache-token":   cmp.Or(shownToken(s, "CACHE_API_TOKEN", config.DevCacheToken), "<CACHE_API_TOKEN>"),
 		"webhook-token": cmp.Or(
 			shownToken(s, "CMS_WEBHOOK_SECRET", config.DevWebhookSecret), "<CMS_WEBHOOK_SECRET>"),
 		"admin-token":   cmp.Or(shownToken(s, "ADMIN_API_TOKEN", config.DevAdminToken), "<ADMIN_API_TOKEN>"),
 		"preview-token": shownToken(s, "PREVIEW_TOKENS", config.DevPreviewToken),
-		"playground":    hidden[s.Playground],
-		"inbox":         hidden[address != ""],
+		"playground":    either(s.Playground, "", "hidden"),
+		"inbox":         either(address != "", "", "hidden"),
 		"inbox-url":     address,
-		"mails":         hidden[s.SMTPURL == nil && s.Mails()],
-		"visitor-mail":  map[bool]string{true: "on", false: "off"}[s.VisitorMail && s.Mails()],
+		"mails":         either(s.SMTPURL == nil && s.Mails(), "", "hidden"),
+		"visitor-mail":  either(s.VisitorMail && s.Mails(), "on", "off"),
 		"mail-folder":   s.MailPath(),
-		"inbox-open":    map[bool]string{true: "yes", false: "no"}[signIn],
-		"sign-in":       map[bool]string{true: "account", false: "token"}[s.OIDCIssuer != ""],
+		"inbox-open":    either(signIn, "yes", "no"),
+		"sign-in":       either(s.OIDCIssuer != "", "account", "token"),
 	}
 
 	all := []pages.Options{{Path: inbox.Path, Files: pages.Files("inbox")}}
@@ -74,6 +74,14 @@ func (a *App) newPages() (map[string]http.Handler, error) {
 		handlers["/docs/schema.graphql"] = http.HandlerFunc(serveSDL)
 	}
 	return handlers, nil
+}
+
+// either returns one of two texts.
+func either(first bool, one, other string) string {
+	if first {
+		return one
+	}
+	return other
 }
 
 // phones returns the telephone numbers of the site, for visitors without JavaScript.

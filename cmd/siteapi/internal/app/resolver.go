@@ -73,7 +73,6 @@ func (a *App) newHandlers(open systems.Opener) (h queue.Handlers, err error) {
 func (a *App) newGauges() telemetry.Gauges {
 	g := telemetry.Gauges{
 		Queue: a.Data.Queue,
-		Store: a.Data.Store,
 		Load:  a.Data.Load,
 		Files: a.Data.Files,
 		Sizes: a.Data.Sizes,

@@ -128,7 +128,6 @@ const databaseBytes = "Size of each PostgreSQL table, or of the SQLite files inc
 // Gauges are metrics that are read at each scrape, most of them from the database.
 type Gauges struct {
 	Queue   *queue.Queue
-	Store   *store.Store
 	Load    func() store.Load
 	Watcher cms.Watcher // detects changes of content; nil with CMS_WATCH=off
 
@@ -214,7 +213,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 func (g Gauges) collectLeads(
 	ctx context.Context, set func(name, help string, value float64, labels prometheus.Labels),
 ) {
-	number, oldest, err := g.Store.InReview(ctx)
+	number, oldest, err := g.Queue.Store.InReview(ctx)
 	counts, failed := g.Queue.Store.CountDeliveries(ctx)
 	backlogs, unknown := g.Queue.Backlogs(ctx)
 	if err != nil || failed != nil || unknown != nil {
