@@ -1132,12 +1132,14 @@ export type Mutation = {
   readonly submitQuote: SubmitQuotePayload;
   /**
    * Withdraws a consent that was given with one quote, for a visitor on the quote's page: at once, also in CMS and CRM.
-   * Withdrawing it again has no further effect. REST: `POST /api/quote/page/withdraw`. Fails with `NOT_FOUND` for an unknown id.
+   * Withdrawing it again has no further effect. REST: `POST /api/quote/page/withdraw`. Fails with `NOT_FOUND` for an unknown id,
+   * and with `FORBIDDEN` if a browser sends it from the page of another site.
    */
   readonly withdrawQuoteConsent: QuotePageAction;
   /**
    * Records that a visitor asked for the deletion of a quote, on its page. It deletes nothing: operators see the request first
-   * and decide. REST: `POST /api/quote/page/deletion`. Fails with `NOT_FOUND` for an unknown id.
+   * and decide. REST: `POST /api/quote/page/deletion`. Fails with `NOT_FOUND` for an unknown id, and with `FORBIDDEN` if a
+   * browser sends it from the page of another site.
    */
   readonly requestQuoteDeletion: QuotePageAction;
   /**
