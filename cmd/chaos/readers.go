@@ -20,8 +20,8 @@ import (
 const (
 	herd         = 200             // concurrent readers
 	slowest      = 2 * time.Second // maximum latency
-	memoryFactor = 6               // maximum memory as a multiple of the content size
-	memorySlack  = 16              // additional MiB for garbage
+	memoryFactor = 7               // maximum memory as a multiple of the content size
+	memorySlack  = 10              // additional MiB for garbage
 	document     = 20_000          // bytes of a document
 )
 

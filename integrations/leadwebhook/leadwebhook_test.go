@@ -177,7 +177,7 @@ func TestMessageHasEveryField(t *testing.T) {
 			// They are shown in the inbox; the range and the price status are shown in words.
 		default:
 			if !strings.Contains(body, path) {
-				t.Errorf("message in leadwebhook.go leaves out %s", path)
+				t.Errorf("message in leadwebhook.go leaves out %s: show it, or exclude it in this test", path)
 			}
 		}
 	}

@@ -3,8 +3,10 @@ package systems
 import (
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,10 +29,15 @@ func opener(t *testing.T, env map[string]string) Opener {
 }
 
 // Each word of CMS_DRIVER and CRM_DRIVER opens a driver. The advice for a failure names
-// the secrets and the address of a driver, and only settings that exist.
+// the secrets and the address of a driver, and only settings that exist. The inbox has a
+// text for the copies of a lead that stay in its system.
 func TestEveryDriver(t *testing.T) {
 	t.Parallel()
 	required := map[string]string{"SANITY_PROJECT_ID": "abc12345", "SANITY_TOKEN": "t", "HUBSPOT_TOKEN": "t"}
+	inbox, err := os.ReadFile("../pages/inbox/words/en.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := opener(t, nil)
 	known := map[string][]string{
 		"CMS_DRIVER": slices.Sorted(maps.Keys(o.cmsDrivers())),
@@ -49,9 +56,9 @@ func TestEveryDriver(t *testing.T) {
 			env := maps.Clone(required)
 			env[setting] = name
 			o := opener(t, env)
-			remedy, err := o.crmDriver().remedy, error(nil)
+			remedy, copies, err := o.crmDriver().remedy, o.crmDriver().copies, error(nil)
 			if setting == "CMS_DRIVER" {
-				remedy = o.cmsDriver().remedy
+				remedy, copies = o.cmsDriver().remedy, o.cmsDriver().copies
 				_, err = o.CMS()
 			} else {
 				_, err = o.CRM()
@@ -60,6 +67,9 @@ func TestEveryDriver(t *testing.T) {
 				t.Errorf("%s=%s: %v, remedy %q", setting, name, err, remedy)
 			}
 			checkRemedy(t, name, remedy)
+			if copies != "" && !strings.Contains(string(inbox), strconv.Quote(copies)+":") {
+				t.Errorf("pages/inbox/words has no text for %q", copies)
+			}
 		}
 	}
 }
