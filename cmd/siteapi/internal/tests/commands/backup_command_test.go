@@ -121,7 +121,7 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 		t.Errorf("the PDF of a restored lead has status %d", status)
 	}
 
-	if remaining, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(remaining) != 0 {
+	if remaining := hidden(filepath.Dir(path)); len(remaining) != 0 {
 		t.Errorf("temporary files remain: %q", remaining)
 	}
 }
@@ -394,7 +394,7 @@ func TestKilledByASignal(t *testing.T) {
 		kill(s, time.Duration(i*5)*time.Millisecond, "backup", "-o", backup, "--overwrite")
 	}
 	prints(s, output{"backup --overwrite -o " + backup, ": 40 leads, 0 sessions", ""})
-	if found, _ := filepath.Glob(filepath.Join(folder, ".siteapi-*")); len(found) != 0 {
+	if found := hidden(folder); len(found) != 0 {
 		t.Errorf("left by backups: %q", found)
 	}
 	s.Stop(t)

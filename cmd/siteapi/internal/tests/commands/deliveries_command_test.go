@@ -82,11 +82,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	s.Arrives(arrived)
 
 	// Changes made while the service is stopped take effect when it starts.
-	bot := apptest.NewLead("bot")
-	bot["website"] = "https://spam.example"
-	bot["consents"] = []any{object{"purpose": "marketing", "given": true}}
-	_, response := s.Post("/api/quote/submit", bot)
-	inReview, _ := response["submissionId"].(string)
+	inReview := s.Submit("bot", `"website": "https://spam.example", "consents": [{"purpose": "marketing", "given": true}]`)
 	doctor, _ = s.Doctor(nil, "--server", s.Base)
 	doctor.Reports(t, "reviews", "WARNING", "1 leads are in review")
 	s.Stop(t)

@@ -235,10 +235,7 @@ func TestDoctorOnRejectedDeal(t *testing.T) {
 	s := apptest.NewRemoteSite(t, "HUBSPOT_DEAL_STAGE=default/appointmentscheduled")
 	s.Stubs.CMS.Unpublish("quoteRules") // the range that is sent stands
 	s.Start()
-	sent := apptest.NewLead("pounds")
-	sent["estimate"].(object)["currency"] = "GBP"
-	_, response := s.Post("/api/quote/submit", sent)
-	id := response["submissionId"].(string)
+	id := s.Submit("pounds", `"estimate": {"currency": "GBP"}`)
 	s.Reaches(id, "crm", "failed")
 
 	const reason = "the account does not have the currency of the quote"

@@ -33,10 +33,7 @@ func TestEveryDocument(t *testing.T) {
 	})
 
 	s := apptest.NewSite(t, "ADMIN_PAGE=on", "ADMIN_TOKENS="+apptest.Owners("ana@example.com", "ben@example.com")).Start()
-	input := apptest.NewLead("ana")
-	input["consents"] = []any{object{"purpose": "marketing", "given": true}}
-	_, response := s.Post("/api/quote/submit", input)
-	id, _ := response["submissionId"].(string)
+	id := s.Submit("ana", `"consents": [{"purpose": "marketing", "given": true}]`)
 	s.Arrives(id)
 	known := strings.NewReplacer(
 		"LR4LB5AK", lead.Reference(id),

@@ -180,8 +180,7 @@ func TestEraseBeforeDelivery(t *testing.T) {
 	id := s.Submit("hers")
 	s.Reaches(id, "crm", "running")
 
-	again := apptest.NewLead("hers-2")
-	again["contact"].(object)["email"] = "hers@example.com"
+	again := apptest.NewLead("hers-2", `"contact": {"email": "hers@example.com"}`)
 	arrived := make(chan struct{})
 	go func() {
 		defer close(arrived)
@@ -267,9 +266,7 @@ func TestEraseWithPostgresAndValkey(t *testing.T) {
 func TestEraseFromStandardInput(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
-	unusual := apptest.NewLead("hers")
-	unusual["contact"].(object)["email"] = `"José, b"@example.com`
-	s.Post("/api/quote/submit", unusual)
+	s.Submit("hers", `"contact": {"email": "\"José, b\"@example.com"}`)
 
 	for input, want := range map[string]string{
 		"":                             "must not be empty",

@@ -88,10 +88,7 @@ func TestLeadsAreFound(t *testing.T) {
 func TestLeadsRelease(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
-	bot := apptest.NewLead("bot")
-	bot["website"] = "https://spam.example"
-	_, reply := s.Post("/api/quote/submit", bot)
-	id, _ := reply["submissionId"].(string)
+	id := s.Submit("bot", `"website": "https://spam.example"`)
 
 	if d := s.DeliveriesOf(id); len(d) != 0 {
 		t.Fatalf("a lead in review is delivered: %+v", d)

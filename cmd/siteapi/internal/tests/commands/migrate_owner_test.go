@@ -50,9 +50,7 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 
 	dir := t.TempDir()
 	first := apptest.Launch(t, dir, as("service"))
-	if status, response := first.Post("/api/quote/submit", apptest.ValidLead("owner")); status != 200 {
-		t.Fatalf("submitting: %d %v", status, response)
-	}
+	first.Submit("owner")
 
 	s := &apptest.Client{T: t, DataDir: dir}
 	apptest.Eventually(t, "the lead is delivered", func() bool {

@@ -13,36 +13,18 @@ import (
 // has only hints. It also stores a lead and a session of another person.
 func populate(s *apptest.Site) (hers []string, theirs string) {
 	s.T.Helper()
-	again := apptest.NewLead("hers-2")
-	again["contact"] = object{
-		"email":     "HERS@example.com",
-		"firstName": "Hersfirst",
-		"lastName":  "Herslast",
-		"phone":     "+40 700 555 123",
-		"company":   "Herscompany",
-	}
-	again["message"] = "Write to hers@example.com,\nhersmessage."
-	again["consents"] = []any{object{"purpose": "news", "given": true, "text": "hers-wording"}}
-	again["attribution"] = object{
-		"source":      "hers-source",
-		"medium":      "hers-medium",
-		"campaign":    "hers-campaign",
-		"term":        "hers-term",
-		"content":     "hers-content",
-		"referrer":    "https://hers-referrer.example/",
-		"landingPage": "/hers-page",
-	}
-	first := s.Submit("hers")
-	_, second := s.Post("/api/quote/submit", again)
-	hers = []string{first, second["submissionId"].(string)}
+	hers = []string{s.Submit("hers"), s.Submit("hers-2", `
+		"contact": {"email": "HERS@example.com", "firstName": "Hersfirst", "lastName": "Herslast",
+			"phone": "+40 700 555 123", "company": "Herscompany"},
+		"message": "Write to hers@example.com,\nhersmessage.",
+		"consents": [{"purpose": "news", "given": true, "text": "hers-wording"}],
+		"attribution": {"source": "hers-source", "medium": "hers-medium", "campaign": "hers-campaign", "term": "hers-term",
+			"content": "hers-content", "referrer": "https://hers-referrer.example/", "landingPage": "/hers-page"}`)}
 	theirs = s.Submit("theirs")
 
-	s.Post("/api/quote/track",
-		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Hershint"},
-			"consents":    []any{object{"purpose": "save_progress", "given": true, "text": "hers-agreed"}},
-			"attribution": object{"source": "hers-first"}})
-	s.Post("/api/quote/track",
-		object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}})
+	s.Do("POST", "/api/quote/track", `{"sessionId": "hint", "formData": {"email": "Hers@example.com", "firstName": "Hershint"},
+		"consents": [{"purpose": "save_progress", "given": true, "text": "hers-agreed"}], "attribution": {"source": "hers-first"}}`)
+	s.Do("POST", "/api/quote/track", `{"sessionId": "hint-2", "formData": {"email": "theirs@example.com", "firstName": "Ana"}}`)
 
 	for _, id := range append([]string{theirs}, hers...) {
 		s.Arrives(id)

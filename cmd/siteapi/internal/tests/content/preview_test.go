@@ -295,18 +295,8 @@ func TestPreviewWhileTheCMSFails(t *testing.T) {
 // contentEvents subscribes to contentChanged and sends the time of each event.
 func contentEvents(s *apptest.Service) (events <-chan time.Time, stop func()) {
 	s.T.Helper()
-	req, err := http.NewRequestWithContext(s.T.Context(), "POST", s.Base+"/graphql",
-		strings.NewReader(`{"query":"subscription { contentChanged { keys } }"}`))
-	must(s.T, err)
-	for name, value := range map[string]string{
-		"Content-Type":  "application/json",
-		"Accept":        "text/event-stream",
-		"X-Preview":     "drafts",
-		"Authorization": "Bearer " + config.DevPreviewToken,
-	} {
-		req.Header.Set(name, value)
-	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := apptest.Send(s.T.Context(), http.DefaultClient, "POST", s.Base+"/graphql",
+		`{"query":"subscription { contentChanged { keys } }"}`, "Accept: text/event-stream", askDrafts, previewAuth)
 	if err != nil || resp.StatusCode != 200 {
 		s.T.Fatalf("subscribing: %v %v", resp, err)
 	}

@@ -19,11 +19,7 @@ func TestKilledRightAfterSubmit(t *testing.T) {
 
 	var ids []string
 	for i := range 5 {
-		status, response := first.Post("/api/quote/submit", apptest.ValidLead(fmt.Sprintf("kill-%d", i)))
-		if status != 200 {
-			t.Fatalf("submit: %d %v", status, response)
-		}
-		ids = append(ids, response["submissionId"].(string))
+		ids = append(ids, first.Submit(fmt.Sprintf("kill-%d", i)))
 	}
 
 	if err := first.End(syscall.SIGKILL); err == nil {
@@ -37,10 +33,8 @@ func TestKilledRightAfterSubmit(t *testing.T) {
 			t.Errorf("after the restart the PDF has status %d: %.20q", pdf.Status, pdf.Body)
 		}
 
-		if _, again := second.Post("/api/quote/submit",
-			apptest.ValidLead(fmt.Sprintf("kill-%d", i))); again["submissionId"] != id {
-			t.Errorf("the same request after the restart returned the id %v, want %s",
-				again["submissionId"], id)
+		if again := second.Submit(fmt.Sprintf("kill-%d", i)); again != id {
+			t.Errorf("the same request after the restart returned the id %s, want %s", again, id)
 		}
 
 		apptest.Eventually(t, "the delivery to the CMS arrives", func() bool {
@@ -50,7 +44,7 @@ func TestKilledRightAfterSubmit(t *testing.T) {
 	}
 
 	s := &apptest.Client{T: t, DataDir: dir}
-	apptest.Eventually(t, "the delivery to the CRM arrives", func() bool { return len(s.Files("crm")) == 1 })
+	apptest.Eventually(t, "the deliveries to the CRM arrive", func() bool { return len(s.Files("crm")) == len(ids) })
 	if got := len(s.Files("cms")); got != len(ids) {
 		t.Errorf("the CMS has %d documents, want %d", got, len(ids))
 	}

@@ -64,9 +64,7 @@ func TestDealPerLead(t *testing.T) {
 	crm := s.Stubs.CRM
 	s.Start()
 
-	suspicious := apptest.NewLead("review")
-	suspicious["website"] = "https://spam.example"
-	s.Post("/api/quote/submit", suspicious)
+	s.Submit("review", `"website": "https://spam.example"`)
 
 	ids := []string{s.Submit("ana")}
 	s.Arrives(ids[0])

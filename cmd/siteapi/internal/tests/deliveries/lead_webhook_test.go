@@ -92,10 +92,7 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 	env := []string{"ADMIN_PAGE=on", "LEAD_WEBHOOK_URL=" + stub.url, "LEAD_WEBHOOK_SECRET=" + apptest.LeadSecret}
 	r := apptest.Launch(t, dir, env...)
 
-	body := apptest.NewLead("suspect")
-	body["website"] = "https://spam.example"
-	_, response := r.Post("/api/quote/submit", body)
-	suspect := response["submissionId"].(string)
+	suspect := r.Submit("suspect", `"website": "https://spam.example"`)
 	if stub.count(suspect) != 0 {
 		t.Error("a lead in review was announced")
 	}

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -46,10 +47,7 @@ func TestLive(t *testing.T) {
 	f.Within(time.Second, id, "CREATED")
 	f.Within(5*time.Second, id, "CHANGED") // delivered
 
-	suspicious := apptest.NewLead("second")
-	suspicious["website"] = "https://spam.example"
-	_, response := r.Post("/api/quote/submit", suspicious)
-	inReview, _ := response["submissionId"].(string)
+	inReview := r.Submit("second", `"website": "https://spam.example"`)
 	f.Within(time.Second, inReview, "CREATED")
 	if out, code := apptest.Command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir},
 		"leads", "release", inReview); code != 0 {
@@ -245,14 +243,8 @@ func TestLiveMissesNothing(t *testing.T) {
 
 // ownerOf returns the owner of a lead, unless the service is down.
 func ownerOf(base, id string) (owner string, ok bool) {
-	body := strings.NewReader(fmt.Sprintf(`{"query":"{ lead(id: \"%s\") { owner } }"}`, id))
-	req, err := http.NewRequest("POST", base+"/graphql", body)
-	if err != nil {
-		return "", false
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", strings.TrimPrefix(apptest.OperatorAuth, "Authorization: "))
-	resp, err := http.DefaultClient.Do(req)
+	body := fmt.Sprintf(`{"query":"{ lead(id: \"%s\") { owner } }"}`, id)
+	resp, err := apptest.Send(context.Background(), http.DefaultClient, "POST", base+"/graphql", body, apptest.OperatorAuth)
 	if err != nil {
 		return "", false
 	}

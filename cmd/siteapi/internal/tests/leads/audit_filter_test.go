@@ -26,9 +26,7 @@ func TestAuditFilters(t *testing.T) {
 			{Actor: "token", Action: "LISTED"},
 		} {
 			e.At, e.Detail = day(i+1), "{}"
-			if err := s.App.Data.Store.Record(t.Context(), e); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.App.Data.Store.Record(t.Context(), e))
 		}
 
 		for filter, want := range map[string]string{

@@ -80,16 +80,8 @@ func TestAuditOfStreams(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		body := `{"query":"subscription { leadEvents { ` + fields + ` } }"}`
-		req, err := http.NewRequestWithContext(ctx, "POST", b.Base+"/graphql", strings.NewReader(body))
-		must(t, err)
-		for name, value := range map[string]string{
-			"Accept":        "text/event-stream",
-			"Content-Type":  "application/json",
-			"Authorization": "Bearer secret-of-operators",
-		} {
-			req.Header.Set(name, value)
-		}
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := apptest.Send(ctx, http.DefaultClient, "POST", b.Base+"/graphql", body,
+			"Accept: text/event-stream", "Authorization: Bearer secret-of-operators")
 		must(t, err)
 		defer func() { _ = resp.Body.Close() }()
 		lines := bufio.NewScanner(resp.Body)

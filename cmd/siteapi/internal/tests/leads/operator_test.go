@@ -18,9 +18,6 @@ func newOperatedSite(t *testing.T, env ...string) (*apptest.Site, *apptest.Brows
 // submitSpam submits a lead that goes into review, and returns its id.
 func submitSpam(s *apptest.Site, session string) string {
 	s.T.Helper()
-	bot := apptest.NewLead(session)
-	bot["website"] = "https://spam.example"
-	_, response := s.Post("/api/quote/submit", bot)
-	id, _ := response["submissionId"].(string)
+	id := s.Submit(session, `"website": "https://spam.example"`)
 	return id
 }

@@ -89,9 +89,7 @@ var typed = map[string]string{
 // by the corrected one.
 func TestEveryColumnWithDataOfAPerson(t *testing.T) {
 	manual, err := os.ReadFile("OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, table, _ := strings.Cut(string(manual), "## Privacy")
 	table, _, _ = strings.Cut(table, "**Retention**")
 	for column, words := range personal {
@@ -220,9 +218,7 @@ func openDatabase(t *testing.T, url, dir string) *sql.DB {
 	if url == "" {
 		db, err = sqlite.OpenDB(t.Context(), dir+"/"+systems.DatabaseFile)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -259,13 +255,9 @@ func queryTexts(t *testing.T, db *sql.DB, query string) string {
 	var texts []string
 	for rows.Next() {
 		var text sql.NullString
-		if err := rows.Scan(&text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&text))
 		texts = append(texts, text.String)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return strings.Join(texts, "\n")
 }

@@ -38,8 +38,7 @@ func TestWork(t *testing.T) {
 		if i == 3 {
 			in["website"] = "https://spam.example"
 		}
-		_, response := s.Post("/api/quote/submit", in)
-		ids = append(ids, response["submissionId"].(string))
+		ids = append(ids, s.MustSubmit("REST", in))
 	}
 	for _, id := range ids[:3] {
 		s.Arrives(id)
@@ -207,12 +206,10 @@ func TestSameAddress(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
 	first := s.Submit("one")
-	again := apptest.NewLead("again")
-	again["contact"].(object)["email"] = "ONE@example.com"
-	_, response := s.Post("/api/quote/submit", again)
+	again := s.Submit("again", `"contact": {"email": "ONE@example.com"}`)
 	s.Submit("two")
 
-	document := `{ row: lead(id: "` + response["submissionId"].(string) + `") { value: sameAddress { id } } }`
+	document := `{ row: lead(id: "` + again + `") { value: sameAddress { id } } }`
 	_, value := b.Runs("/graphql", document, "Authorization: Bearer secret-of-operators")
 	if got := fmt.Sprint(value); got != "[map[id:"+first+"]]" {
 		t.Errorf("other leads of the address: %s", got)

@@ -44,9 +44,7 @@ func TestCorrectedAddress(t *testing.T) {
 	server.Fail(smtptest.Fault{
 		Step: smtptest.Recipient, Mode: smtptest.Never, To: typed, Text: "5.1.1 " + typed + ": user unknown",
 	})
-	input := apptest.NewLead("typo")
-	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": typed}
-	id := s.SubmitThrough("REST", input).ID()
+	id := submitFrom(s, "typo", typed)
 	state := func() lead.DeliveryState { return s.Deliveries(id)[lead.VisitorMail].State }
 	apptest.Eventually(t, "the mail is not sent", func() bool { return state() == lead.NotSent })
 	apptest.Eventually(t, "the other deliveries arrive", func() bool { return s.ShowLead(id).State == lead.StateDelivered })

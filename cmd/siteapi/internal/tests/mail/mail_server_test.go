@@ -80,13 +80,7 @@ func TestKilledWhileMailing(t *testing.T) {
 
 	service := apptest.Launch(t, dir, settings...)
 	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Hang})
-	input := apptest.NewLead("killed")
-	input["contact"] = object{"firstName": "Ana", "lastName": "Pop", "email": address("killed")}
-	status, response := service.Post("/api/quote/submit", input)
-	id, _ := response["submissionId"].(string)
-	if status != 200 || id == "" {
-		t.Fatalf("submitting: %d %v", status, response)
-	}
+	id := service.Submit("killed", `"contact": {"email": "killed@client.test"}`)
 	sent(1)
 	_ = service.End(syscall.SIGKILL)
 
@@ -132,7 +126,7 @@ func TestKilledWhileMailing(t *testing.T) {
 	}
 	shows("the mail to sales is sent again", `"UNCONFIRMED"`, 1)
 	to := "sales@lumen.test"
-	apptest.Eventually(t, "it arrives", func() bool { return len(apptest.MailsTo(server, to)) == 4 })
+	apptest.Mailed(t, server, to, 4)
 	if got := apptest.MailsTo(server, to); got[3].Header.Get("Message-ID") == got[0].Header.Get("Message-ID") {
 		t.Error("the fourth mail to sales has the id of the first")
 	}
@@ -292,11 +286,7 @@ func TestMailInProduction(t *testing.T) {
 		settings = append(settings, name+"="+value)
 	}
 	r := apptest.Launch(t, dir, slices.Concat(settings, apptest.DefaultLimits(t))...)
-	body := apptest.NewLead("visit")
-	status, response := r.Post("/api/quote/submit", body) // its address is in example.com
-	if status != 200 {
-		t.Fatalf("%d %v", status, response)
-	}
+	r.Submit("visit") // its address is in example.com
 	apptest.Mailed(t, server, "sales@lumen.test", 1)
 
 	all := slices.Concat(settings, apptest.DefaultLimits(t), []string{"DATA_DIR=" + dir})

@@ -30,7 +30,7 @@ func publishTexts(s *apptest.Service, texts object, more ...object) {
 	must(s.T, err)
 	s.WriteContent(string(content))
 	if got := s.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth); got.Status != 200 {
-		s.T.Fatalf("invalidating: %d %s", got.Status, got.Body)
+		s.T.Fatalf("invalidating: %s", got)
 	}
 }
 

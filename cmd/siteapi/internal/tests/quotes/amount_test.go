@@ -42,11 +42,7 @@ func TestAmountsAreRounded(t *testing.T) {
 				t.Errorf("%s: %s", tt.why, got)
 			}
 
-			got := s.SubmitThrough(endpoint, input)
-			id := got.ID()
-			if id == "" {
-				t.Fatalf("%s: %s", tt.why, got)
-			}
+			id := s.MustSubmit(endpoint, input)
 			e := s.ShowLead(id).Estimate
 			if stored := decimal(e.Min) + " " + decimal(e.Max) + " " + e.Currency; stored != tt.want {
 				t.Errorf("%s: stored as %s, want %s", tt.why, stored, tt.want)

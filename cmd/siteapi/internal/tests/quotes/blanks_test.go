@@ -16,10 +16,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": apptest.LeadSecret,
 		"ADMIN_TOKENS": apptest.Owners("ana@example.com")}, apptest.Quick)
-	input := apptest.NewLead("one")
-	input["attribution"] = object{"source": "ads", "campaign": "spring"}
-	got := s.SubmitThrough("REST", input)
-	id := got.ID()
+	id := s.Submit("one", `"attribution": {"source": "ads", "campaign": "spring"}`)
 	s.Reaches(id, "webhook", "retrying")
 	webhook := strconv.FormatInt(s.Deliveries(id)["webhook"].ID, 10)
 
@@ -64,9 +61,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 func TestInvisibleArguments(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
-	input := apptest.NewLead("from-ads")
-	input["attribution"] = object{"source": "ads", "campaign": "spring"}
-	s.SubmitThrough("REST", input)
+	s.Submit("from-ads", `"attribution": {"source": "ads", "campaign": "spring"}`)
 	id := s.Submit("owned")
 
 	for _, operation := range []string{

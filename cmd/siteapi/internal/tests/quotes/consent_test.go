@@ -23,17 +23,11 @@ func TestConsents(t *testing.T) {
 
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		session := strings.ToLower(endpoint)
-		input := apptest.NewLead(session)
-		input["consents"] = []any{
-			object{"purpose": "news", "given": false},
-			object{"purpose": "news", "given": true, "text": " Știri\r\npe e-mail. "},
-			object{"purpose": "terms", "given": true, "text": "Terms of a stranger"},
-		}
-		got := s.SubmitThrough(endpoint, input)
-		id := got.ID()
-		if id == "" {
-			t.Fatal(got)
-		}
+		input := apptest.NewLead(session, `"consents": [
+			{"purpose": "news", "given": false},
+			{"purpose": "news", "given": true, "text": " Știri\r\npe e-mail. "},
+			{"purpose": "terms", "given": true, "text": "Terms of a stranger"}]`)
+		id := s.MustSubmit(endpoint, input)
 
 		answers := func() string {
 			text, err := json.Marshal(s.ShowLead(id).Consents)
@@ -94,15 +88,7 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	must(t, err)
 	s := apptest.Start(t, stubs.Env(map[string]string{"CMS_WATCH": "off"}))
 	submit := func(session string) string {
-		t.Helper()
-		input := apptest.NewLead(session)
-		input["consents"] = []any{object{"purpose": "news", "given": true, "text": "Știri"}}
-		got := s.SubmitThrough("REST", input)
-		id := got.ID()
-		if id == "" {
-			t.Fatal(got)
-		}
-		return id
+		return s.Submit(session, `"consents": [{"purpose": "news", "given": true, "text": "Știri"}]`)
 	}
 	attempt := 0
 	apptest.Eventually(t, "the content is known", func() bool {

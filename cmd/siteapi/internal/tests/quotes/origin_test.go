@@ -79,8 +79,8 @@ func TestMessageOfALead(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, nil)
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-		submit := func(session string, message any) apptest.Outcome {
-			input := apptest.ValidLead(session + endpoint)
+		submit := func(message any) apptest.Outcome {
+			input := apptest.ValidLead("m" + endpoint)
 			input["message"] = message
 			return s.SubmitThrough(endpoint, input)
 		}
@@ -97,14 +97,14 @@ func TestMessageOfALead(t *testing.T) {
 			{"bell\x07", "bell"},
 			{nil, ""},
 		} {
-			id := submit("m", tt.sent).ID()
+			id := submit(tt.sent).ID()
 			if got := s.ShowLead(id).Message; tt.want != "" && (got == nil || *got != tt.want) || tt.want == "" && got != nil {
 				t.Errorf("%.40q is stored as %v", tt.sent, got)
 			}
 		}
 
 		for _, sent := range []any{strings.Repeat("a", 2001), 7, []any{"a", "b"}} {
-			if got := submit("m", sent); got.Code != "BAD_USER_INPUT" || got.Fields["message"] == "" {
+			if got := submit(sent); got.Code != "BAD_USER_INPUT" || got.Fields["message"] == "" {
 				t.Errorf("%.40q: %s", sent, got)
 			}
 		}

@@ -28,18 +28,11 @@ const sameOrigin = "Sec-Fetch-Site: same-origin"
 func submitForPage(s *apptest.Service, session string) string {
 	s.T.Helper()
 	input := apptest.ValidLead(session)
-	contact := input["contact"].(object)
-	contact["company"] = `</title><script>alert(1)</script> & "Sons"`
-	input["consents"] = []any{
-		object{"purpose": "marketing", "given": true, "text": "<b>News</b>"},
-		object{"purpose": "partners", "given": true},
-		object{"purpose": "surveys", "given": false},
-	}
-	id := s.SubmitThrough("REST", input).ID()
-	if id == "" {
-		s.T.Fatal("the lead was not accepted")
-	}
-	return id
+	apptest.Change(input, `"contact": {"company": "</title><script>alert(1)</script> & \"Sons\""}, "consents": [
+		{"purpose": "marketing", "given": true, "text": "<b>News</b>"},
+		{"purpose": "partners", "given": true},
+		{"purpose": "surveys", "given": false}]`)
+	return s.MustSubmit("REST", input)
 }
 
 // postForm sends a form of the page, and follows no redirect.

@@ -54,11 +54,7 @@ func TestTypedTexts(t *testing.T) {
 				contact[tt.field] = tt.sent
 			}
 
-			got := s.SubmitThrough(endpoint, input)
-			id := got.ID()
-			if id == "" {
-				t.Fatalf("%s: %s", tt.why, got)
-			}
+			id := s.MustSubmit(endpoint, input)
 			if stored := typed(s.ShowLead(id), tt.field); stored != tt.want {
 				t.Errorf("%s: %+q is stored as %+q, want %+q", tt.why, tt.sent, stored, tt.want)
 			}
