@@ -251,7 +251,12 @@ func (d *endpoint) post(t testing.TB, accept, body string) reply {
 // ask posts a document.
 func (d *endpoint) ask(t testing.TB, accept, query string) reply {
 	t.Helper()
-	return d.post(t, accept, asBody(t, map[string]any{"query": query}))
+	return d.post(t, accept, asQuery(t, query))
+}
+
+func asQuery(t testing.TB, document string) string {
+	t.Helper()
+	return asBody(t, map[string]any{"query": document})
 }
 
 func asBody(t testing.TB, v any) string {

@@ -138,22 +138,14 @@ func TestRefusals(t *testing.T) {
 
 	// Well-formed requests that cannot run get 200 as application/json.
 	for name, body := range map[string]string{
-		"a deferred part": asBody(t, map[string]any{
-			"query": `{ SiteSettings(id: "x") { ... @defer { contactPhone } } }`,
-		}),
-		"a document that does not parse": asBody(t, map[string]any{"query": `{`}),
-		"an unknown field":               asBody(t, map[string]any{"query": `{ nothing }`}),
-		"a variable that is missing": asBody(t, map[string]any{
-			"query": `query A($id: ID!) { SiteSettings(id: $id) { contactPhone } }`,
-		}),
-		"a value of the wrong type": asBody(t, map[string]any{
-			"query": `{ content(documentType: 7) { id } }`,
-		}),
-		"introspection": asBody(t, map[string]any{"query": `{ __schema { types { name } } }`}),
-		"a type of the schema": asBody(t, map[string]any{
-			"query": `{ ...F } fragment F on Query { __type(name: "Query") { name } }`,
-		}),
-		"an unknown operation": `{"query":"query A { __typename }","operationName":"B"}`,
+		"a deferred part":                asQuery(t, `{ SiteSettings(id: "x") { ... @defer { contactPhone } } }`),
+		"a document that does not parse": asQuery(t, `{`),
+		"an unknown field":               asQuery(t, `{ nothing }`),
+		"a variable that is missing":     asQuery(t, `query A($id: ID!) { SiteSettings(id: $id) { contactPhone } }`),
+		"a value of the wrong type":      asQuery(t, `{ content(documentType: 7) { id } }`),
+		"introspection":                  asQuery(t, `{ __schema { types { name } } }`),
+		"a type of the schema":           asQuery(t, `{ ...F } fragment F on Query { __type(name: "Query") { name } }`),
+		"an unknown operation":           `{"query":"query A { __typename }","operationName":"B"}`,
 	} {
 		cases = append(cases,
 			refusal{name: name, body: body, wellFormed: true, status: 400, code: "BAD_USER_INPUT"})

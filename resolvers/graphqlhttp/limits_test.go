@@ -78,7 +78,7 @@ func TestTimeLimit(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 
-	w, body := httptest.NewRecorder(), asBody(t, map[string]any{"query": phoneQuery})
+	w, body := httptest.NewRecorder(), asQuery(t, phoneQuery)
 	r := httptest.NewRequestWithContext(ctx, "POST", "/graphql", strings.NewReader(body))
 	r.Header.Set("Content-Type", typeJSON)
 	if s.handler(t, nil).ServeHTTP(w, r); !strings.Contains(w.Body.String(), `"UPSTREAM_UNAVAILABLE"`) {

@@ -176,7 +176,7 @@ func TestHeadersForCaches(t *testing.T) {
 
 	// A condition has no effect on a POST.
 	header := http.Header{"Content-Type": {typeJSON}, "If-None-Match": {"*"}}
-	got := d.do(t, "POST", "", header, strings.NewReader(asBody(t, map[string]any{"query": phoneQuery})))
+	got := d.do(t, "POST", "", header, strings.NewReader(asQuery(t, phoneQuery)))
 	if got.status != 200 || got.header.Get("Cache-Control") != public || got.header.Get("Vary") != "" {
 		t.Errorf("POST with a condition: %d %v", got.status, got.header)
 	}

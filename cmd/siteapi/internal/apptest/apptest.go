@@ -52,3 +52,10 @@ func build() error {
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

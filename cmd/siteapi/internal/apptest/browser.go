@@ -32,9 +32,7 @@ func (b *Browser) open(method, path, body string, headers ...string) *http.Respo
 
 	headers = append(own, headers...)
 	resp, err := Send(b.T.Context(), http.DefaultClient, method, b.Base+path, body, headers...)
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	must(b.T, err)
 	return resp
 }
 
@@ -73,9 +71,7 @@ func (b *Browser) SignIn() (*http.Response, string) {
 	b.T.Helper()
 	jar, _ := cookiejar.New(nil)
 	resp, err := (&http.Client{Jar: jar}).Get(b.Base + "/admin/login")
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	must(b.T, err)
 	defer func() { _ = resp.Body.Close() }()
 	text, _ := io.ReadAll(resp.Body)
 

@@ -68,9 +68,7 @@ func Send(
 func (c *Client) Do(method, path, body string, headers ...string) Response {
 	c.T.Helper()
 	resp, err := Send(c.T.Context(), http.DefaultClient, method, c.Base+path, body, headers...)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	must(c.T, err)
 	defer func() { _ = resp.Body.Close() }()
 
 	var response io.Reader = resp.Body
@@ -78,9 +76,7 @@ func (c *Client) Do(method, path, body string, headers ...string) Response {
 		response = io.LimitReader(response, 1) // a stream ends when its client disconnects
 	}
 	data, err := io.ReadAll(response)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	must(c.T, err)
 	return Response{resp.StatusCode, resp.Header, data}
 }
 
@@ -88,9 +84,7 @@ func (c *Client) Do(method, path, body string, headers ...string) Response {
 func (c *Client) Query(document string, variables map[string]any, headers ...string) Response {
 	c.T.Helper()
 	body, err := json.Marshal(object{"query": document, "variables": variables})
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	must(c.T, err)
 	return c.Do("POST", "/graphql", string(body), headers...)
 }
 
@@ -98,9 +92,7 @@ func (c *Client) Query(document string, variables map[string]any, headers ...str
 func (c *Client) Post(path string, body any) (status int, response object) {
 	c.T.Helper()
 	data, err := json.Marshal(body)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	must(c.T, err)
 
 	got := c.Do("POST", path, string(data))
 	c.read(got, &response)
@@ -204,9 +196,7 @@ var documents = sync.OnceValues(operations.All)
 func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...string) Outcome {
 	c.T.Helper()
 	all, err := documents()
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	must(c.T, err)
 	op := all[slices.IndexFunc(all, func(op *operations.Operation) bool {
 		return op.Root.Name == root && op.Rest != nil
 	})]
@@ -228,9 +218,7 @@ func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...
 	}
 
 	body, err := json.Marshal(sent)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	must(c.T, err)
 	return c.RESTOutcome(c.Do("POST", path, string(body), headers...))
 }
 
@@ -283,9 +271,7 @@ func BothEndpoints(t *testing.T, f func(t *testing.T, endpoint string)) {
 func (c *Client) WriteContent(content string) {
 	c.T.Helper()
 	path := filepath.Join(c.DataDir, "content.json")
-	if err := renameio.WriteFile(path, []byte(content), 0o600); err != nil {
-		c.T.Fatal(err)
-	}
+	must(c.T, renameio.WriteFile(path, []byte(content), 0o600))
 }
 
 // Files returns the names of the JSON files in a subfolder of the data folder.

@@ -12,9 +12,7 @@ import (
 func (f *Vendors) Publish(title string) {
 	f.T.Helper()
 	doc := fmt.Appendf(nil, `{"_id":"h","_type":"heroSection","language":"es","title":%q}`, title)
-	if err := f.CMS.Replace(doc); err != nil {
-		f.T.Fatal(err)
-	}
+	must(f.T, f.CMS.Replace(doc))
 }
 
 // FailCMS makes the CMS fail until Recover is called.
@@ -29,10 +27,21 @@ func (r *Process) Shows(title string) {
 }
 
 // InvalidateAll invalidates the content of every language.
-func (r *Process) InvalidateAll() {
-	r.T.Helper()
-	if got := r.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, CacheAuth); got.Status != 200 {
-		r.T.Fatalf("invalidating: %d %s", got.Status, got.Body)
+func (c *Client) InvalidateAll() {
+	c.T.Helper()
+	c.accepts("/api/cache/invalidate", `{"type":"all"}`, CacheAuth)
+}
+
+// ReceiveWebhook sends the webhook of a publication of [Vendors.Publish].
+func (c *Client) ReceiveWebhook() {
+	c.T.Helper()
+	c.accepts("/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, HookAuth)
+}
+
+func (c *Client) accepts(path, body, auth string) {
+	c.T.Helper()
+	if got := c.Do("POST", path, body, auth); got.Status != 200 {
+		c.T.Fatalf("%s: %s", path, got)
 	}
 }
 

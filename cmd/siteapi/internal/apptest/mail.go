@@ -13,9 +13,7 @@ import (
 func MailServer(t *testing.T, o smtptest.Options) (*smtptest.Server, map[string]string) {
 	t.Helper()
 	server, err := smtptest.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(server.Close)
 	return server, map[string]string{
 		"SMTP_URL":      "smtp://" + server.Addr,

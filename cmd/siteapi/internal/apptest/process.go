@@ -61,14 +61,10 @@ func Launch(t *testing.T, dataDir string, env ...string) *Process {
 	}, env...)
 
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
 	r := &Process{Client{T: t, DataDir: dataDir, Log: &SyncBuffer{}}, cmd}
@@ -121,8 +117,6 @@ func Command(t *testing.T, env []string, args ...string) (string, int) {
 func OwnContent(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "own.json")
-	if err := os.WriteFile(path, append(cmsfile.Sample(), '\n'), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, append(cmsfile.Sample(), '\n'), 0o600))
 	return path
 }

@@ -12,9 +12,7 @@ import (
 func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(r.Base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 
 	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
@@ -28,9 +26,7 @@ func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }

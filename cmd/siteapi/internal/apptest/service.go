@@ -25,9 +25,7 @@ func Counter(t *testing.T, s *Service, name string, labels map[string]string) (v
 	t.Helper()
 	Eventually(t, name+" is scraped", func() (found bool) {
 		families, err := s.App.Metrics.Registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 
 		value = 0
 		for _, f := range families {
@@ -86,22 +84,14 @@ func Start(t *testing.T, env map[string]string, changes ...func(*Service)) *Serv
 func (s *Service) Start() {
 	s.T.Helper()
 	settings, err := config.Read(func(name string) string { return s.Env[name] })
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 
 	a, err := app.New(s.T.Context(), settings, zerolog.New(s.Log).Level(settings.LogLevel))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 
 	listener, err := (&net.ListenConfig{}).Listen(s.T.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	if err := a.Start(s.T.Context()); err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
+	must(s.T, a.Start(s.T.Context()))
 
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -207,9 +207,7 @@ func (s *Site) Arrives(id string) {
 func (s *Site) Damage(query string) {
 	s.T.Helper()
 	db, err := sqlite.OpenDB(s.T.Context(), s.Dir+"/"+systems.DatabaseFile)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	defer db.Close()
 	if _, err := db.ExecContext(s.T.Context(), query); err != nil {
 		s.T.Fatal(err)
@@ -222,9 +220,7 @@ func (s *Site) Opener(env map[string]string) systems.Opener {
 	settings, err := config.Read(func(name string) string {
 		return cmp.Or(env[name], map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}[name])
 	})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 	return systems.Opener{Settings: settings, Log: zerolog.Nop(), Metrics: telemetry.NewMetrics("")}
 }
 
@@ -233,9 +229,7 @@ func (s *Site) Opener(env map[string]string) systems.Opener {
 func (s *Site) Store(visits []lead.Visit, leads ...lead.Lead) {
 	s.T.Helper()
 	db, err := s.Opener(nil).Database(s.T.Context())
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, err)
 
 	for _, v := range visits {
 		err = errors.Join(err, db.Store.Track(s.T.Context(), v))
@@ -244,9 +238,7 @@ func (s *Site) Store(visits []lead.Visit, leads ...lead.Lead) {
 		_, _, failed := db.Store.Submit(s.T.Context(), store.NewLead{Lead: l, ContentKey: l.ID})
 		err = errors.Join(err, failed)
 	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		s.T.Fatal(err)
-	}
+	must(s.T, errors.Join(err, db.Close()))
 }
 
 // Printed is the output of a command.

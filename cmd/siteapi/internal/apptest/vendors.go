@@ -41,12 +41,8 @@ func NewVendorsWith(t *testing.T, s sanitytest.Options, h hubspottest.Options) *
 	t.Cleanup(f.CMS.Close)
 
 	var docs []json.RawMessage
-	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.CMS.Replace(docs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(cmsfile.Sample(), &docs))
+	must(t, f.CMS.Replace(docs...))
 	return f
 }
 

@@ -128,10 +128,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	publish := func(title string) {
 		t.Helper()
 		vendors.Publish(title)
-		got := s.Do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, apptest.HookAuth)
-		if got.Status != 200 {
-			t.Fatalf("webhook: %s", got)
-		}
+		s.ReceiveWebhook()
 	}
 	publish("second title")
 	first := stub.isNotified(t, "a publication")
@@ -140,9 +137,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	}
 
 	vendors.Publish("third title")
-	if got := s.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth); got.Status != 200 {
-		t.Fatalf("invalidating: %s", got)
-	}
+	s.InvalidateAll()
 	stub.isNotified(t, "an operator's invalidation")
 	stub.settles(t, s)
 
