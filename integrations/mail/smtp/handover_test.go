@@ -37,6 +37,11 @@ type scripted struct {
 	dots    atomic.Int32      // mails whose end the server has seen
 }
 
+// replying returns a server that answers one command in another way.
+func replying(command, reply string) *scripted {
+	return &scripted{replies: map[string]string{command: reply}}
+}
+
 func (s *scripted) serve(conn *net.TCPConn) {
 	defer func() { _ = conn.Close() }()
 	if s.reset {
@@ -107,25 +112,25 @@ func TestFateOfAMail(t *testing.T) {
 		dots   int32
 	}{
 		"accepted":               {&scripted{}, accepted, false, 1},
-		"accepted in two lines":  {&scripted{replies: map[string]string{".": "250-2.0.0 thanks\n250 queued"}}, accepted, false, 1},
+		"accepted in two lines":  {replying(".", "250-2.0.0 thanks\n250 queued"), accepted, false, 1},
 		"scans for 25 s":         {&scripted{after: 25 * second}, accepted, false, 1},
 		"scans for 90 s":         {&scripted{after: 90 * second}, accepted, false, 1},
 		"scans for 150 s":        {&scripted{after: 150 * second}, later, true, 1},
-		"graylisted":             {&scripted{replies: map[string]string{".": "451 4.7.1 try again"}}, later, false, 1},
-		"shuts down":             {&scripted{replies: map[string]string{".": "421 4.3.2 shutting down"}}, later, false, 1},
-		"disk full":              {&scripted{replies: map[string]string{".": "452 4.3.1 no space"}}, later, false, 1},
-		"spam":                   {&scripted{replies: map[string]string{".": "554 5.7.1 spam"}}, never, false, 1},
-		"too large":              {&scripted{replies: map[string]string{".": "552 5.3.4 too large"}}, never, false, 1},
-		"3yz makes no sense":     {&scripted{replies: map[string]string{".": "354 go on"}}, later, true, 1},
-		"251 is for forwarding":  {&scripted{replies: map[string]string{".": "251 forwarded"}}, later, true, 1},
-		"not SMTP":               {&scripted{replies: map[string]string{".": "queued as 4711"}}, later, true, 1},
-		"closes after the dot":   {&scripted{replies: map[string]string{".": ""}}, later, true, 1},
+		"graylisted":             {replying(".", "451 4.7.1 try again"), later, false, 1},
+		"shuts down":             {replying(".", "421 4.3.2 shutting down"), later, false, 1},
+		"disk full":              {replying(".", "452 4.3.1 no space"), later, false, 1},
+		"spam":                   {replying(".", "554 5.7.1 spam"), never, false, 1},
+		"too large":              {replying(".", "552 5.3.4 too large"), never, false, 1},
+		"3yz makes no sense":     {replying(".", "354 go on"), later, true, 1},
+		"251 is for forwarding":  {replying(".", "251 forwarded"), later, true, 1},
+		"not SMTP":               {replying(".", "queued as 4711"), later, true, 1},
+		"closes after the dot":   {replying(".", ""), later, true, 1},
 		"resets after the dot":   {&scripted{replies: map[string]string{".": ""}, reset: true}, later, true, 1},
-		"half a response":        {&scripted{replies: map[string]string{".": "25…"}}, later, true, 1},
-		"DATA is refused":        {&scripted{replies: map[string]string{"DATA": "451 4.3.0 not now"}}, later, false, 0},
-		"DATA is never accepted": {&scripted{replies: map[string]string{"DATA": "554 5.5.1 no"}}, never, false, 0},
-		"closes before the data": {&scripted{replies: map[string]string{"DATA": ""}}, later, false, 0},
-		"recipient later":        {&scripted{replies: map[string]string{"RCPT": "450 4.2.1 busy"}}, later, false, 0},
+		"half a response":        {replying(".", "25…"), later, true, 1},
+		"DATA is refused":        {replying("DATA", "451 4.3.0 not now"), later, false, 0},
+		"DATA is never accepted": {replying("DATA", "554 5.5.1 no"), never, false, 0},
+		"closes before the data": {replying("DATA", ""), later, false, 0},
+		"recipient later":        {replying("RCPT", "450 4.2.1 busy"), later, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
