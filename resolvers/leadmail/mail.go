@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"siteapi/integrations/cache"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/compose"
@@ -96,6 +97,9 @@ func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 		return &queue.UnsentError{Reason: string(over), Until: until}
 	}
 
+	if to != t.Contact.Email { // The PDF shows the corrected address. If this fails, it does within an hour.
+		_, _ = s.PDFs.Cache.Clear(ctx, cache.Pattern(lead.PDFKey(t.ID)+"*"))
+	}
 	m, err := s.VisitorMail(ctx, t.Lead, schema.LocaleOrDefault(t.Locale))
 	if err != nil {
 		return composing(err)

@@ -5,6 +5,7 @@
 package quotepdf
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -41,6 +42,7 @@ type LogoLoader interface {
 // LeadStore is the part of the store that has leads.
 type LeadStore interface {
 	Lead(ctx context.Context, id string) (lead.Lead, error)
+	ListDeliveries(ctx context.Context, f store.DeliveryFilter) ([]lead.Delivery, error)
 }
 
 // Deps are the dependencies of a [Resolver]. All fields are required.
@@ -158,10 +160,17 @@ func (r *Resolver) Forget(ctx context.Context) error {
 
 func noLead() *schema.Error { return schema.NotFound("There is no submission with this id.") }
 
-// Lead reads a lead from the database.
+// Lead reads a lead from the database, with the address that an operator corrected.
 func (r *Resolver) Lead(ctx context.Context, id string) (lead.Lead, error) {
 	began := time.Now()
 	s, err := r.Store.Lead(ctx, id)
+	if err == nil {
+		var mails []lead.Delivery
+		mails, err = r.Store.ListDeliveries(ctx, store.DeliveryFilter{Leads: []string{id}, Target: lead.VisitorMail})
+		for _, m := range mails {
+			s.Contact.Email = cmp.Or(m.Recipient, s.Contact.Email)
+		}
+	}
 	r.ObserveDatabase("submission", began, err)
 
 	switch {

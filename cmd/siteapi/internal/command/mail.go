@@ -52,6 +52,11 @@ type oneLead struct{ lead lead.Lead }
 // Lead implements [quotepdf.LeadStore].
 func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
+// ListDeliveries implements [quotepdf.LeadStore].
+func (oneLead) ListDeliveries(context.Context, store.DeliveryFilter) ([]lead.Delivery, error) {
+	return nil, nil
+}
+
 // compose writes a mail about a lead, once the content is open. The default language is
 // that of the lead.
 func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (*mail.Message, error) {
@@ -62,7 +67,11 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 	if err != nil {
 		return nil, err
 	}
-	mailer, err := c.open.Mails(ctx, leadmail.Deps{Content: c.content, PDFs: documents})
+	deps := leadmail.Deps{Content: c.content, PDFs: documents}
+	if c.db != nil {
+		deps.Store = c.db.Store // for the other leads of a session, in the mail to sales
+	}
+	mailer, err := c.open.Mails(ctx, deps)
 	if err != nil {
 		return nil, err
 	}

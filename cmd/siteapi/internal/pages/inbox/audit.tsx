@@ -1,12 +1,5 @@
 // The audit of the operators' actions, for admins, and the history of one lead.
-import {
-  AuditDocument,
-  type DeliveryTarget,
-  type LeadOutcomeValue,
-  type LeadState,
-  type LeadStatus,
-  type OneEntryFragment as Entry,
-} from "../generated/inbox";
+import { AuditDocument, type OneEntryFragment as Entry } from "../generated/inbox";
 import { Day, Field, type Params } from "./filters";
 import { count, exact, items, midnightOf, plural } from "./format";
 import { Again, Empty, More, Page, Pending, Select } from "./parts";
@@ -88,20 +81,18 @@ const Sentence = ({ of: { at, name, action, lead, detail } }: { of: Entry }) => 
 
 /** The details of an entry in words. Others than the known ones keep their names. */
 function detailWords(text: string): string {
-  const { owner, state, status, target, corrected, outcome, purpose, count: n, of, searched, ...others } = JSON.parse(text);
+  const { owner, corrected, purpose, count: n, of, searched, ...others } = JSON.parse(text);
   const t = words.audit;
+  const values: Record<string, string> = { ...words.leadStates, ...words.statuses, ...words.targets, ...words.outcomes };
+  const named = (name: string, value: unknown) => values[String(value)] ?? `${name} ${value}`;
   const details = [
-    owner ?? (owner === "" && t.toNobody),
-    words.leadStates[state as LeadState],
-    words.statuses[status as LeadStatus],
-    words.targets[target as DeliveryTarget],
+    owner === "" ? t.toNobody : owner,
     corrected && t.corrected,
-    words.outcomes[outcome as LeadOutcomeValue],
     purpose,
     n !== undefined && plural(n, of === "deliveries" ? words.nouns.deliveries : words.nouns.leads),
     of && of !== "deliveries" && translate(of),
     searched && t.searched,
-    ...Object.entries(others).map(([name, value]) => (name in words.nouns ? items(value as number, name) : `${name} ${value}`)),
+    ...Object.entries(others).map(([name, value]) => (name in words.nouns ? items(Number(value), name) : named(name, value))),
   ];
   return details.filter(Boolean).join(", ");
 }

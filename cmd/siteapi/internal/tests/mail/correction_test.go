@@ -66,6 +66,15 @@ func TestCorrectedAddress(t *testing.T) {
 		apptest.Mailed(t, server, right, i)
 		apptest.Eventually(t, "the delivery is recorded", func() bool { return state() == lead.Delivered })
 	}
+	for _, path := range []string{"/api/quote/page?id=", "/api/quote/pdf?id="} {
+		text := string(s.Do("GET", path+id, "").Body)
+		if strings.HasPrefix(text, "%PDF") {
+			text = printed(t, text)
+		}
+		if !strings.Contains(text, right) || strings.Contains(text, typed) {
+			t.Errorf("%s shows another address: %s", path, text)
+		}
+	}
 	sent := apptest.MailsTo(server, right)
 	if sent[0].Header.Get("Message-ID") == sent[1].Header.Get("Message-ID") {
 		t.Error("both mails have the same Message-ID")
