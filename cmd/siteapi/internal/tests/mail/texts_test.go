@@ -117,6 +117,11 @@ func TestFirmsTexts(t *testing.T) {
 		publishTexts(s, all("second"))
 		two := submitMailed(s, t, "two")
 		wants(read(s, server, two, "two"), "second")
+		out, err := s.Command("mail", "test", "--to", "me@client.test")
+		if sample := apptest.MailsTo(server, "me@client.test"); err != nil || len(sample) != 1 ||
+			!strings.HasPrefix(sample[0].Header.Get("Subject"), "Test: mailSubject second Ana TESTMAIL") {
+			t.Errorf("the sample mail is %v, %v, %s", sample, err, out)
+		}
 		if after := read(s, server, one, "one"); after.pdf != before.pdf || after.page != before.page ||
 			after.thanks != before.thanks {
 			t.Errorf("the same lead reads differently: %s", after.page)
@@ -139,7 +144,7 @@ func TestFirmsTexts(t *testing.T) {
 			strings.Contains(preview.page, "first") {
 			t.Errorf("the preview is %s", preview.page)
 		}
-		out, err := s.Command("mail", "preview", "--lead", one, "--drafts")
+		out, err = s.Command("mail", "preview", "--lead", one, "--drafts")
 		if err != nil || !strings.Contains(out, "a draft") || strings.Contains(out, "first") {
 			t.Errorf("the mail with drafts is %s, %v", out, err)
 		}
