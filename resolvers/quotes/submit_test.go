@@ -66,3 +66,15 @@ func TestLeadsOfAnHour(t *testing.T) {
 		t.Error("the next hour is limited, too")
 	}
 }
+
+// TestLineLabelsInEveryLocale checks that the lines that are not choices have labels.
+func TestLineLabelsInEveryLocale(t *testing.T) {
+	t.Parallel()
+	for _, locale := range schema.Locales() {
+		for _, line := range []string{lead.LineMinimum, lead.LineRounding} {
+			if lineLabels[locale][line] == "" {
+				t.Errorf("lineLabels in resolvers/quotes/estimate.go has no %s in %s", line, locale)
+			}
+		}
+	}
+}

@@ -109,7 +109,7 @@ func TestToolsByCaller(t *testing.T) {
 
 	s := apptest.Start(t, nil)
 	if got := tools(s); !slices.Equal(got, visitorTools) {
-		t.Errorf("a visitor is offered %v", got)
+		t.Errorf("a visitor is offered %v, want %v", got, visitorTools)
 	}
 	if status, got := assistant(s, "tools/list", object{}, token); status != 401 || len(got.Tools) > 0 {
 		t.Errorf("with an operator's token at the public address: %d %v", status, got)
