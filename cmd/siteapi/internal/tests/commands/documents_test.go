@@ -35,12 +35,19 @@ func TestEveryDocument(t *testing.T) {
 	s := apptest.NewSite(t, "ADMIN_PAGE=on", "ADMIN_TOKENS="+apptest.Owners("ana@example.com", "ben@example.com")).Start()
 	id := s.Submit("ana", `"consents": [{"purpose": "marketing", "given": true}]`)
 	s.Arrives(id)
+	number := fmt.Sprint(s.DeliveriesOf(id)["crm"].ID)
 	known := strings.NewReplacer(
 		"LR4LB5AK", lead.Reference(id),
-		"4711", fmt.Sprint(s.DeliveriesOf(id)["crm"].ID),
+		"4711", number,
 		"lqrsz6cc4wu2hcpvga5pqfpvuz", id,
 		"3f5a…", s.AuditHead(),
 	)
+
+	prepare := func(op *operations.Operation) {
+		if op.Name == "DismissDelivery" { // only a failed one can be dismissed
+			s.Damage(`UPDATE deliveries SET state = 'failed' WHERE id = ` + number)
+		}
+	}
 
 	dir := t.TempDir()
 	visitors, operators := assistant(t, s, ""), assistant(t, s, config.DevAdminToken)
@@ -56,6 +63,7 @@ func TestEveryDocument(t *testing.T) {
 		}
 		if op.Command != nil {
 			for _, example := range op.Command.Examples {
+				prepare(op)
 				cmd := exec.CommandContext(t.Context(), "sh", "-c", `echo ana@example.com > address.txt; `+known.Replace(example))
 				cmd.Dir = dir
 				cmd.Env = append(slices.Clone(s.Env), "PATH=/bin:"+filepath.Dir(apptest.Binary),
@@ -72,6 +80,7 @@ func TestEveryDocument(t *testing.T) {
 			if op.Tool.Audience == operations.Operator {
 				session = operators
 			}
+			prepare(op)
 			callTool(t, session, op, known)
 		}
 	}
@@ -210,11 +219,11 @@ func request(c *apptest.Client, op *operations.Operation, known *strings.Replace
 // the usual names.
 func argumentsOf(op *operations.Operation, known *strings.Replacer) map[string]any {
 	arguments := map[string]any{
-		"id": known.Replace("LR4LB5AK"), "text": "Called.", "status": "CONTACTED", "owner": "ben@example.com", "locale": "es",
+		"id": known.Replace("LR4LB5AK"), "text": "Called.", "reason": "Replaced.", "status": "CONTACTED", "owner": "ben@example.com", "locale": "es",
 		"selections": object{"projectType": "web-app", "features": []any{"blog"}},
 	}
 	switch op.Name {
-	case "RetryDelivery":
+	case "RetryDelivery", "DismissDelivery":
 		arguments["id"] = known.Replace("4711")
 	case "SubmitQuoteForVisitor":
 		arguments = apptest.NewLead("assistant")
