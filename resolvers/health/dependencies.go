@@ -98,7 +98,7 @@ func (d Dependencies) checkDatabase(ctx context.Context, _ Warn) (string, error)
 // checkCache stores, reads and removes an entry.
 func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
 	if d.Cache == nil {
-		return "in the memory of the service: no connection to check", nil
+		return "", Skipped("in the memory of the service: no connection to check")
 	}
 	c, err := d.Cache(ctx)
 	if err != nil {
@@ -130,11 +130,11 @@ func (d Dependencies) checkCMS(ctx context.Context, _ Warn) (string, error) {
 // checkPreview reads the drafts of a locale.
 func (d Dependencies) checkPreview(ctx context.Context, _ Warn) (string, error) {
 	if !d.Preview {
-		return "off: PREVIEW_TOKENS is not set", nil
+		return "", Skipped("off: PREVIEW_TOKENS is not set")
 	}
 	source, _, err := d.CMS()
 	if err != nil {
-		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
+		return "", notChecked
 	}
 	_, err = source.Fetch(ctx, content.Query(d.types(), schema.DefaultLocale, "drafts"))
 	return "drafts can be read", err
@@ -145,7 +145,7 @@ func (d Dependencies) checkPreview(ctx context.Context, _ Warn) (string, error) 
 func (d Dependencies) checkStoring(ctx context.Context, _ Warn) (string, error) {
 	_, eraser, err := d.CMS()
 	if err != nil {
-		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
+		return "", notChecked
 	}
 	return "leads can be stored", eraser.Erase(ctx, []string{"doctor-" + strings.ToLower(rand.Text())})
 }
@@ -158,14 +158,14 @@ const maxProblems = 20
 func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, error) {
 	source, _, err := d.CMS()
 	if err != nil {
-		return notChecked, nil //nolint:nilerr // the check of the CMS reports it
+		return "", notChecked
 	}
 
 	missing, problems := d.types(), []string{}
 	for _, locale := range schema.Locales() {
 		found, err := content.Inspect(ctx, source, append(d.types(), cms.OptionType, cms.ConsentType, cms.TextsType), locale)
 		if err != nil {
-			return notChecked, nil //nolint:nilerr // as above
+			return "", notChecked
 		}
 		missing = slices.DeleteFunc(missing, func(name string) bool {
 			return len(found.Documents(name, content.Selection{})) > 0
@@ -201,13 +201,13 @@ func (d Dependencies) types() []string {
 }
 
 // notChecked is the result of a check whose system fails another check.
-const notChecked = "not checked: it depends on a failed check"
+const notChecked = Skipped("it depends on a failed check")
 
 // checkMail logs in to the mail server and checks that it accepts the sender. It sends no
 // mail.
 func (d Dependencies) checkMail(ctx context.Context, _ Warn) (string, error) {
 	if d.Mail == nil {
-		return "no mail server is used", nil
+		return "", Skipped("no mail server is used")
 	}
 	return d.Mail.Check(ctx)
 }
@@ -220,11 +220,11 @@ const fewNetworks = 5
 // count as one network.
 func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, error) {
 	if d.Mail == nil {
-		return "no mail server is used", nil
+		return "", Skipped("no mail server is used")
 	}
 	stored, _, err := d.Database(ctx)
 	if err != nil {
-		return notChecked, nil //nolint:nilerr // the check of the database reports it
+		return "", notChecked
 	}
 
 	leads, networks, err := stored.MailNetworks(ctx)
@@ -241,7 +241,7 @@ func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, err
 // checkCRM looks up a contact that does not exist, and the definitions that leads need.
 func (d Dependencies) checkCRM(ctx context.Context, warn Warn) (string, error) {
 	if d.CRM == nil {
-		return "in files: no connection to check", nil
+		return "", Skipped("in files: no connection to check")
 	}
 	contacts, err := d.CRM()
 	if err != nil {

@@ -4,6 +4,7 @@ package health
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,6 +32,11 @@ type Check struct {
 // ErrNotCreated is the error of a check for something that the first start creates.
 var ErrNotCreated = errors.New("it does not exist")
 
+// Skipped is the error of a check that has nothing to check, with the reason.
+type Skipped string
+
+func (s Skipped) Error() string { return string(s) }
+
 // Warn reports something that works but needs attention.
 type Warn func(detail, advice string)
 
@@ -44,6 +50,17 @@ func Examine(ctx context.Context, checks []Check) []*schema.HealthCheck {
 	group.Wait()
 
 	return slices.Concat(found...)
+}
+
+// remedy returns the advice for causes that several checks may find, or the check's own.
+func remedy(err error, advice string) string {
+	switch refused := (*tls.CertificateVerificationError)(nil); {
+	case errors.As(err, &refused):
+		return "the server's certificate was refused: have it renewed if it has expired, and check the clock of this machine"
+	case strings.Contains(err.Error(), "database is locked"):
+		return "another process holds the database: end it, such as a copy, a backup tool or an open `sqlite3`"
+	}
+	return advice
 }
 
 func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
@@ -65,8 +82,10 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	case errors.Is(err, ErrNotCreated):
 		warn(err.Error(),
 			"normal before the first start, which creates it; otherwise set DATA_DIR to the folder of the service")
+	case errors.As(err, new(Skipped)):
+		report(schema.HealthStateSkipped, err.Error(), "")
 	case err != nil:
-		report(schema.HealthStateFailed, err.Error(), c.Advice)
+		report(schema.HealthStateFailed, err.Error(), remedy(err, c.Advice))
 	case len(found) == 0:
 		report(schema.HealthStateOk, fmt.Sprintf("%s (%v)", works, took), "")
 	}

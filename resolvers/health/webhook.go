@@ -65,7 +65,7 @@ func (w *Webhooks) Record(outcome string) {
 func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, error) {
 	stored, _, err := d.Database(ctx)
 	if err != nil {
-		return notChecked, nil //nolint:nilerr // the check of the database reports it
+		return "", notChecked
 	}
 
 	var texts []string

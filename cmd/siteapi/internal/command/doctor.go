@@ -48,7 +48,7 @@ func (d commands) doctorCommand() *cobra.Command {
 func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 	worst := schema.HealthStateOk
 	for _, f := range found {
-		if f.State == schema.HealthStateFailed || worst == schema.HealthStateOk {
+		if f.State == schema.HealthStateFailed || f.State == schema.HealthStateWarning && worst == schema.HealthStateOk {
 			worst = f.State
 		}
 		if asJSON {
@@ -83,12 +83,14 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 			return checkService(ctx, serviceAt(address, s).Address, systems.CheckDatabase(s) == nil, warn)
 		},
 	})
+	if address == "" {
+		list[len(list)-1].Settings = []string{"LISTEN_ADDR"}
+	}
 
 	for i, check := range list {
 		if c.wrong.Concern(check.Settings...) {
-			list[i].Run = func(_ context.Context, warn health.Warn) (string, error) {
-				warn("not checked: its settings are invalid", "correct them, and run this again")
-				return "", nil
+			list[i].Run = func(context.Context, health.Warn) (string, error) {
+				return "", health.Skipped("its settings are invalid: correct them, and run this again")
 			}
 		}
 	}
@@ -159,7 +161,7 @@ func checkService(ctx context.Context, address string, stored bool, warn health.
 			"start it, or set its address with --server if it runs elsewhere")
 		return "", nil
 	case err != nil:
-		return "no service is running at " + address, nil //nolint:nilerr // this is not a failure
+		return "", health.Skipped("no service is running at " + address)
 	case !strings.Contains(response.String(), `"dependencies"`):
 		return "", fmt.Errorf("the server at %s is not this service", address)
 	case response.StatusCode() != http.StatusOK:
@@ -176,7 +178,7 @@ func checkSignIn(s *config.Settings) health.Check {
 			"meanwhile ADMIN_API_TOKEN opens the inbox on this machine",
 		Run: func(ctx context.Context, _ health.Warn) (string, error) {
 			if s.OIDCIssuer == "" {
-				return "single sign-on is off", nil
+				return "", health.Skipped("single sign-on is off")
 			}
 
 			provider, err := inbox.Discover(ctx, s.OIDCIssuer)

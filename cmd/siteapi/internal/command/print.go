@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -12,8 +11,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/vektah/gqlparser/v2/ast"
 	"golang.org/x/term"
 
 	"siteapi/resolvers/leads"
@@ -25,13 +24,23 @@ func decode(response json.RawMessage) (value any) {
 	return value
 }
 
-// at returns the value at a path of fields, such as contact.email, or nil.
+// at returns the value at a path of fields, such as contact.email, or nil. Below a list it is
+// the list of the items' values.
 func at(value any, path string) any {
-	for field := range strings.SplitSeq(path, ".") {
-		object, _ := value.(map[string]any)
-		value = object[field]
+	if list, isList := value.([]any); isList && path != "" {
+		values := make([]any, len(list))
+		for i, item := range list {
+			values[i] = at(item, path)
+		}
+		return values
 	}
-	return value
+
+	field, below, deeper := strings.Cut(path, ".")
+	object, _ := value.(map[string]any)
+	if !deeper {
+		return object[field]
+	}
+	return at(object[field], below)
 }
 
 // print prints the result of an operation as JSON, as CSV, as tables of the columns, or
@@ -39,19 +48,17 @@ func at(value any, path string) any {
 func (r *document) print(w io.Writer, response json.RawMessage, more bool) error {
 	value := decode(response)
 	tables := r.tables(value)
-	var fields map[string]json.RawMessage // fields by name, as JSON in its original order
-	isObject := json.Unmarshal(response, &fields) == nil
+	_, isObject := value.(map[string]any)
 	switch {
 	case r.json:
 		return printJSON(w, response)
 	case r.csv:
 		return r.printCSV(w, tables)
 	case isObject:
-		for _, f := range schema.Fields(r.op.Root.SelectionSet) {
-			if !slices.ContainsFunc(tables, func(t listing) bool { return t.name == f.Alias }) {
-				printFields(w, map[string]any{f.Alias: fields[f.Alias]})
-			}
-		}
+		r.printFields(w, "", slices.DeleteFunc(slices.Clone(r.op.Root.SelectionSet), func(s ast.Selection) bool {
+			field, ok := s.(*ast.Field)
+			return ok && slices.ContainsFunc(tables, func(t listing) bool { return t.name == field.Alias })
+		}), value)
 	case len(tables) == 0:
 		_, _ = fmt.Fprintln(w, r.cell(value))
 	case len(tables[0].rows) == 0:
@@ -76,22 +83,44 @@ func printJSON(out io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// printFields prints the non-empty JSON fields of a value, one per line, such as
-// `contact.email  ana@example.com`.
-func printFields(out io.Writer, v any) {
-	data, _ := json.Marshal(v) // never fails for decoded JSON
-	dec := jsontext.NewDecoder(bytes.NewReader(data))
+// printFields prints the fields of a value that are not empty, one per line, such as
+// `contact.email  ana@example.com`. Lists of objects follow as tables, or one by one if they
+// have too many columns.
+func (r *document) printFields(w io.Writer, path string, set ast.SelectionSet, value any) {
+	for _, f := range schema.Fields(set) {
+		name, v := path+f.Alias, at(value, f.Alias)
+		rows, isList := v.([]any)
+		table := listing{name, leaves(f.SelectionSet, ""), rows}
+		table.columns = slices.DeleteFunc(table.columns, func(column string) bool {
+			return !slices.ContainsFunc(rows, func(row any) bool { return r.cell(at(row, column)) != "" })
+		})
 
-	for token, err := dec.ReadToken(); err == nil; token, err = dec.ReadToken() {
-		container, n := dec.StackIndex(dec.StackDepth())
-		if container == '{' && n%2 == 1 ||
-			strings.ContainsRune("{}[]n", rune(token.Kind())) || token.String() == "" {
-			continue // a name, or nothing to print
+		switch {
+		case f.SelectionSet == nil && r.cell(v) != "":
+			_, _ = fmt.Fprintf(w, "%-26s %s\n", name, printable(r.cell(v)))
+		case f.SelectionSet == nil || isList && len(rows) == 0:
+		case !isList:
+			r.printFields(w, name+".", f.SelectionSet, v)
+		case len(table.columns) < 12:
+			_, _ = fmt.Fprintf(w, "\n%s\n%s\n", name, r.render(table))
+		default:
+			for _, row := range rows {
+				_, _ = fmt.Fprintln(w)
+				r.printFields(w, name+".", f.SelectionSet, row)
+			}
 		}
-
-		name := strings.ReplaceAll(string(dec.StackPointer())[1:], "/", ".")
-		_, _ = fmt.Fprintf(out, "%-26s %s\n", name, printable(token.String()))
 	}
+}
+
+// leaves returns the paths of the fields below a selection that have no fields themselves.
+func leaves(set ast.SelectionSet, path string) (paths []string) {
+	for _, f := range schema.Fields(set) {
+		if f.SelectionSet == nil {
+			paths = append(paths, path+f.Alias)
+		}
+		paths = append(paths, leaves(f.SelectionSet, path+f.Alias+".")...)
+	}
+	return paths
 }
 
 // printable makes a visitor's text safe for a terminal. It replaces control characters,

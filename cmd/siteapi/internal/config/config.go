@@ -351,7 +351,8 @@ func (s *Settings) Mails() bool { return s.SMTPURL != nil || s.Environment == De
 func (s *Settings) MailPath() string { return filepath.Join(s.DataDir, "mail") }
 
 // Lines returns the settings with the given names (see [Problems.Concern]), or all without
-// names, as NAME=value. A secret is shown as its number of values.
+// names, as NAME=value. A secret is shown as its number of values, and in the list of all
+// settings a default as a comment.
 func (s *Settings) Lines(names ...string) []string {
 	var lines []string
 	for _, item := range Table() {
@@ -359,13 +360,17 @@ func (s *Settings) Lines(names ...string) []string {
 			continue
 		}
 		value := s.values[item.Name]
-		if item.Secret && value != "" {
+		if item.Secret && value != "" && value != "memory://" {
 			value = fmt.Sprintf("(secret, %d value(s))", len(split(value)))
 		} else if u, err := url.Parse(value); err == nil && u.User != nil {
 			value = u.Redacted()
 		}
 
-		lines = append(lines, item.Name+"="+value)
+		line := item.Name + "=" + value
+		if len(names) == 0 && !s.given[item.Name] {
+			line = "# " + line
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -69,6 +69,9 @@ func Misspelled(environ []string) []string {
 		}
 
 		distance := func(known string) int {
+			if strings.HasPrefix(known, strings.ToUpper(name)+"_") {
+				return 0 // an end is missing
+			}
 			return levenshtein.ComputeDistance(strings.ToUpper(name), known)
 		}
 		nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })

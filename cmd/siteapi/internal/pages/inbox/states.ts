@@ -30,6 +30,7 @@ export const tones: Record<State, Tone> = {
   UNPRICED: "warn",
   NOT_VERIFIED: "quiet",
   OK: "good",
+  SKIPPED: "quiet",
   WARNING: "warn",
 };
 

@@ -436,7 +436,7 @@ export const en = {
   },
 
   health: {
-    states: { OK: "Fine", WARNING: "Look at this", FAILED: "Broken" },
+    states: { OK: "Fine", SKIPPED: "Not checked", WARNING: "Look at this", FAILED: "Broken" },
     headlines: {
       OK: "Everything is fine",
       WARNING: "Working, with something to look at",

@@ -431,7 +431,7 @@ export const es: Words = {
   },
 
   health: {
-    states: { OK: "Bien", WARNING: "Revisar", FAILED: "Averiado" },
+    states: { OK: "Bien", SKIPPED: "Sin comprobar", WARNING: "Revisar", FAILED: "Averiado" },
     headlines: {
       OK: "Todo va bien",
       WARNING: "Funciona, pero hay algo que revisar",

@@ -431,7 +431,7 @@ export const ro: Words = {
   },
 
   health: {
-    states: { OK: "Bine", WARNING: "De verificat", FAILED: "Defect" },
+    states: { OK: "Bine", SKIPPED: "Neverificat", WARNING: "De verificat", FAILED: "Defect" },
     headlines: {
       OK: "Totul este în regulă",
       WARNING: "Funcționează, dar e ceva de verificat",
