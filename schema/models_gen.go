@@ -1422,6 +1422,8 @@ type HealthState string
 const (
 	// It works.
 	HealthStateOk HealthState = "OK"
+	// It was not checked: it is off, or depends on a failed check.
+	HealthStateSkipped HealthState = "SKIPPED"
 	// It works, but needs attention.
 	HealthStateWarning HealthState = "WARNING"
 	// It does not work, or is unsafe.
@@ -1430,13 +1432,14 @@ const (
 
 var AllHealthState = []HealthState{
 	HealthStateOk,
+	HealthStateSkipped,
 	HealthStateWarning,
 	HealthStateFailed,
 }
 
 func (e HealthState) IsValid() bool {
 	switch e {
-	case HealthStateOk, HealthStateWarning, HealthStateFailed:
+	case HealthStateOk, HealthStateSkipped, HealthStateWarning, HealthStateFailed:
 		return true
 	}
 	return false

@@ -597,6 +597,8 @@ export type HealthCheck = {
 export type HealthState =
   /** It works. */
   | 'OK'
+  /** It was not checked: it is off, or depends on a failed check. */
+  | 'SKIPPED'
   /** It works, but needs attention. */
   | 'WARNING'
   /** It does not work, or is unsafe. */

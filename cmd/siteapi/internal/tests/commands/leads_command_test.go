@@ -60,8 +60,8 @@ func TestLeadsAreFound(t *testing.T) {
 		output{"leads list --email unknown@example.com", "no leads", ""},
 		output{"leads list --json --limit 1", `"id": "` + second + ` | "reference": " | "target": "CMS"`, first},
 		output{"leads show " + strings.ToLower(reference), first + " | " + reference + " | contact.firstName          Ana | " +
-			"+40 721 000 000 | Țară SRL | selections.features.1      shop | 20400.5 | deliveries.0.target        CMS | " +
-			"deliveries.1.state         DELIVERED | /api/quote/pdf?id=" + first, "second@ | IN_REVIEW"},
+			"+40 721 000 000 | Țară SRL | selections.features        blog, shop | 20400.5 | /api/quote/pdf?id=" + first + " | deliveries | " +
+			"ID | TARGET | CMS | DELIVERED | CRM | DELIVERED", "second@ | IN_REVIEW"},
 		output{"leads show odd1odd2odd3", "IN_REVIEW | +40 721 | honeypot", "\x1b | \r | \u202e"},
 		output{"leads export --search " + reference, "lead_id,reference | " + first + "," + reference, second},
 	)

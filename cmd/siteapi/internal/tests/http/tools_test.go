@@ -131,7 +131,7 @@ func TestToolsWithUnknownLeads(t *testing.T) {
 	for _, tt := range []struct{ tool, arguments string }{
 		{"lead", `{"id":"LR4LB5AK"}`},
 		{"lead", `{"id":"` + known[:7] + `"}`},     // a part of a reference
-		{"lead", `{"id":"ana@example.com"}`},       // leads are found by address with the tool leads
+		{"lead", `{"id":"nobody@example.com"}`},    // an address without a lead
 		{"lead", `{"id":"` + known + known + `"}`}, // too long
 		{"deliveries", `{"lead":"LR4LB5AK"}`},      // was an empty list
 		{"deliveries", `{"lead":"1","state":null}`},
@@ -226,7 +226,7 @@ func TestToolSchemas(t *testing.T) {
 			"set_lead_status.required":          `["id","status"]`,
 			"health.properties":                 `{}`,
 			"funnel.properties.touch.default":   `"LAST"`,
-			"lead.properties.id.maxLength":      `64`,
+			"lead.properties.id.maxLength":      `254`,
 			"retry_delivery.properties.id.type": `"string"`,
 		}},
 	} {
