@@ -51,7 +51,7 @@ func searchTerms(s lead.Lead, corrected string) (terms []string) {
 		words = append(words, email, domain)
 	}
 	words = append(words, nationalNumber(phone), strings.TrimLeft(lead.Digits(phone), "0"), ending(phone))
-	words = append(words, ending(fold(c.Phone))) // of a second number or an extension
+	words = append(words, ending(fold(c.Phone))) // the ending of a second number or an extension
 	names := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
 	words = append(words, names...)
 	for _, name := range names {

@@ -46,7 +46,7 @@ type NewLead struct {
 // Filter narrows a listing of leads. Zero fields are ignored.
 type Filter struct {
 	Email     string    // address; any spelling of the same mailbox matches
-	NotEmail  string    // not this address, in any spelling
+	NotEmail  string    // excludes this address, in any spelling
 	Session   string    // id of the session
 	Reference string    // prefix of the id, ignoring case
 	Since     time.Time // submitted at this time or later

@@ -37,7 +37,7 @@ func Reason(d lead.Delivery) (value schema.NoMailReason, words string) {
 	}
 
 	known := exec.AST().Types["NoMailReason"].EnumValues.ForName(name)
-	if known == nil || d.State == lead.Dismissed { // those are an operator's words
+	if known == nil || d.State == lead.Dismissed { // The words of a dismissal are an operator's.
 		return "", why
 	}
 	return schema.NoMailReason(known.Name), known.Description
@@ -238,6 +238,7 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 // SalesMail composes the mail to sales. The recipient and id are not set.
 func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
 	d, _ := s.mailDocument(ctx, l, locale)
+
 	var others []compose.Reference
 	for other, err := range s.Store.Leads(ctx, store.Filter{Session: l.SessionID, Newest: true, Limit: maxOthers}) {
 		if err != nil {
@@ -250,6 +251,7 @@ func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Loc
 			others = append(others, s.reference(other.ID))
 		}
 	}
+
 	m, err := compose.Sales(&d, s.reference(l.ID).Link, others...)
 	m.ReplyTo = l.Contact.Email
 	m.From = s.mailFrom(&d)

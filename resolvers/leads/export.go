@@ -43,7 +43,7 @@ const (
 // exporter writes exports, with times of a zone.
 type exporter struct {
 	zone       *time.Location
-	deliveries map[string][]lead.Delivery // by lead id
+	deliveries map[string][]lead.Delivery // deliveries by the id of the lead
 }
 
 // time returns a time with its offset.

@@ -69,7 +69,7 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 	}
 	deps := leadmail.Deps{Content: c.content, PDFs: documents}
 	if c.db != nil {
-		deps.Store = c.db.Store // for the other leads of a session, in the mail to sales
+		deps.Store = c.db.Store // It lists the other leads of a session in the mail to sales.
 	}
 	mailer, err := c.open.Mails(ctx, deps)
 	if err != nil {
@@ -109,7 +109,7 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 
 	l, err := (&leads.Resolver{Store: c.db.Store}).Find(ctx, cmd.lead)
 	if err == nil {
-		l, err = c.db.Store.Lead(ctx, l.ID) // with its texts
+		l, err = c.db.Store.Lead(ctx, l.ID) // The whole lead includes its texts.
 	}
 	if err != nil {
 		return err

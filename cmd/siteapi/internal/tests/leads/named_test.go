@@ -64,8 +64,8 @@ func (n naming) run(b *apptest.Browser, name string) string {
 	}
 	body, _ := json.Marshal(object{"query": fmt.Sprintf("%s { %s(%s) { %s } }",
 		n.operation, n.field.Name, strings.Join(arguments, ", "), selection)})
-	_, answer := b.Send("POST", "/graphql", string(body), "Authorization: Bearer secret-of-operators")
-	response, _ := json.Marshal(answer)
+	_, decoded := b.Send("POST", "/graphql", string(body), "Authorization: Bearer secret-of-operators")
+	response, _ := json.Marshal(decoded)
 	return string(response)
 }
 

@@ -189,8 +189,8 @@ func leavePerson(t *testing.T, s *apptest.Service) string {
 	}
 	input["message"], input["attribution"] = "message-marker", origin
 	input["consents"] = []any{object{"purpose": "marketing", "given": true, "text": "wording-marker"}}
-	_, answer := s.Post("/api/quote/submit", input)
-	id, _ := answer["submissionId"].(string)
+	_, response := s.Post("/api/quote/submit", input)
+	id, _ := response["submissionId"].(string)
 
 	state := func(target lead.Target) lead.DeliveryState { return s.Deliveries(id)[target].State }
 	apptest.Eventually(t, "the mail is refused", func() bool { return state(lead.VisitorMail) == lead.NotSent })
