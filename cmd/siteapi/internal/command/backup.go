@@ -51,7 +51,7 @@ const (
 // backupParts returns patterns of the files in a backup, relative to DATA_DIR. A backup
 // is a gzipped tar file.
 func backupParts() []string {
-	return []string{systems.DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
+	return []string{systems.DatabaseFile, "content.json", "cms/*.json", "crm/*.json", "crm/deals/*.json"}
 }
 
 // postgres returns an error if the database is PostgreSQL. The error gives the command

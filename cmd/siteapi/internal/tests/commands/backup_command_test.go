@@ -56,12 +56,13 @@ func stored(s *apptest.Site) (ids []string) {
 	return ids
 }
 
-// waitForLeads waits until the file drivers have stored n leads.
+// waitForLeads waits until the file drivers have stored n leads, each with its deal.
 func waitForLeads(s *apptest.Site, n int) {
 	s.T.Helper()
 	files := &apptest.Client{T: s.T, DataDir: s.Dir}
 	apptest.Eventually(s.T, fmt.Sprintf("%d leads arrive", n), func() bool {
-		return len(files.Files("cms")) == n && len(files.Files("crm")) == n
+		return len(files.Files("cms")) == n && len(files.Files("crm")) == n &&
+			len(files.Files("crm/deals")) == n
 	})
 }
 
