@@ -165,3 +165,43 @@ func TestUnconfirmedMails(t *testing.T) {
 		group.Wait()
 	})
 }
+
+// A stop that interrupts a mail after its data leaves it unconfirmed. The next process does
+// not send it before the hour is over, and until then the lead is not late.
+func TestStopAfterTheData(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db database) {
+		sent := make(chan struct{})
+		o := setup{Options: queue.Options{RetryMax: time.Millisecond}}
+		o.deliver(func(ctx context.Context, try *queue.Try) error {
+			return try.Send(ctx, "part", func(handOver func() error) error {
+				if err := handOver(); err != nil {
+					t.Error(err)
+				}
+				close(sent)
+				<-ctx.Done()
+				return lead.ErrUnconfirmed
+			})
+		}, queue.TargetConfig{Name: lead.SalesMail, MaxWorkers: 1})
+		q := db.open(t, o)
+		must(t, q.Start(t.Context(), queue.Handlers{Send: q.send}))
+		q.add(t, "lead")
+		<-sent
+		q.stop(t, 100*time.Millisecond)
+
+		o.send[lead.SalesMail] = newFake(nil).send
+		again := db.open(t, o)
+		again.start(t)
+		again.add(t, "next")
+		again.waitForTarget(t, "next", lead.SalesMail, lead.Delivered)
+		d := again.delivery(t, "lead", lead.SalesMail)
+		if until := time.Until(d.NextAt); d.State != lead.Pending || until < 50*time.Minute || until > time.Hour {
+			t.Errorf("after the stop: %+v", d)
+		}
+		counts, err := again.store.CountDeliveries(t.Context())
+		for _, n := range counts {
+			if n.Number > 0 && n.Oldest.Before(time.Now()) || err != nil {
+				t.Errorf("the lead is late: %+v, %v", n, err)
+			}
+		}
+	})
+}
