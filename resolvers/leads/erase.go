@@ -41,6 +41,7 @@ type erasure struct {
 	*Resolver
 	email     string   // the given spelling
 	spellings []string // possible spellings of the address in the CMS and the CRM
+	shared    []string // what remains of corrected addresses
 	entry     store.AuditEntry
 	stored    []string // ids of the leads in the database
 	known     []string // ids of the leads in the database or the CMS
@@ -96,7 +97,8 @@ func (r *Resolver) Erase(ctx context.Context, email string, dryRun bool) (*schem
 	return e.receipt(places, dryRun), nil
 }
 
-// findLeads finds the leads in the database, and the spellings of their addresses.
+// findLeads finds the leads in the database, and the spellings of their addresses. An address
+// that was corrected and that other leads have may be another person's: its data stay.
 func (e *erasure) findLeads(ctx context.Context) error {
 	leads, _, err := e.list(ctx, store.Filter{Email: e.email})
 	if err != nil {
@@ -106,7 +108,19 @@ func (e *erasure) findLeads(ctx context.Context) error {
 	e.stored, e.known = idsOf(leads), idsOf(leads)
 	e.spellings = []string{e.email, mailbox.Key(e.email)}
 	for _, l := range leads {
-		e.spellings = append(e.spellings, crm.Address(l.Contact.Email))
+		address := crm.Address(l.Contact.Email)
+		var typed []lead.Lead
+		if mailbox.Key(address) != mailbox.Key(e.email) {
+			if typed, _, err = e.list(ctx, store.Filter{Email: address}); err != nil {
+				return fmt.Errorf("looking for other leads: %w", err)
+			}
+		}
+
+		if slices.ContainsFunc(typed, func(l lead.Lead) bool { return !slices.Contains(e.stored, l.ID) }) {
+			e.shared = append(e.shared, "the contact of "+address+" in the CRM, which other leads have")
+		} else {
+			e.spellings = append(e.spellings, address)
+		}
 	}
 	e.spellings = unique(e.spellings)
 	return nil
@@ -216,7 +230,7 @@ func (e *erasure) receipt(places []*place, dryRun bool) *schema.ErasureReceipt {
 		Email:      e.email,
 		DryRun:     dryRun,
 		FinishedAt: time.Now().UTC().Truncate(time.Second),
-		Remains:    e.OutOfReach,
+		Remains:    slices.Concat(e.OutOfReach, unique(e.shared)),
 	}
 
 	for _, p := range places {
