@@ -19,9 +19,13 @@ import (
 // read the file. When Write returns nil, the file is on disk under its name. If anything
 // fails before the rename, the old file is unchanged.
 func Write(path string, write func(io.Writer) error) error {
-	dir := filepath.Dir(path)
+	return WriteFrom(filepath.Dir(path), path, write)
+}
+
+// WriteFrom is Write with the temporary file in another folder of the same file system.
+func WriteFrom(folder, path string, write func(io.Writer) error) error {
 	f, err := renameio.NewPendingFile(path,
-		renameio.WithTempDir(dir), renameio.WithStaticPermissions(0o600))
+		renameio.WithTempDir(folder), renameio.WithStaticPermissions(0o600))
 	if err != nil {
 		return fmt.Errorf("writing a file: %w", err)
 	}
@@ -33,7 +37,7 @@ func Write(path string, write func(io.Writer) error) error {
 	if err := f.CloseAtomicallyReplace(); err != nil {
 		return errors.Join(err, f.Cleanup())
 	}
-	return SyncDir(dir)
+	return SyncDir(filepath.Dir(path))
 }
 
 // WriteFile is Write for data in memory.

@@ -92,6 +92,7 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 	if err != nil {
 		return err
 	}
+	file.staging = staging
 	return file.write(c.out, func(w io.Writer) (string, error) {
 		return fmt.Sprintf("%d leads, %d sessions", leads, sessions),
 			writeArchive(w, staging, s.DataDir)
@@ -316,7 +317,7 @@ func unpack(r io.Reader, folder string) (createdAt time.Time, err error) {
 		to := filepath.Join(folder, filepath.FromSlash(header.Name))
 		err = os.MkdirAll(filepath.Dir(to), 0o700)
 		if err == nil {
-			err = writeFile(to, false, func(w io.Writer) error {
+			err = writeFile(filepath.Dir(to), to, false, func(w io.Writer) error {
 				_, err := io.Copy(w, archive)
 				return err
 			})

@@ -2,10 +2,12 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -28,6 +30,7 @@ func serverFlag(f *pflag.FlagSet, address *string) {
 type output struct {
 	path      string
 	overwrite bool
+	staging   string // folder of the file until it is complete; empty: its own
 }
 
 func (o *output) flags(f *pflag.FlagSet, usage string) {
@@ -45,7 +48,8 @@ func (o *output) write(out io.Writer, write func(io.Writer) (what string, err er
 	}
 
 	what := ""
-	err := writeFile(o.path, o.overwrite, func(w io.Writer) (err error) {
+	folder := cmp.Or(o.staging, filepath.Dir(o.path))
+	err := writeFile(folder, o.path, o.overwrite, func(w io.Writer) (err error) {
 		what, err = write(w)
 		return err
 	})
@@ -57,12 +61,12 @@ func (o *output) write(out io.Writer, write func(io.Writer) (what string, err er
 }
 
 // writeFile writes a file that only its owner may read. The file appears complete and
-// synced, or not at all.
-func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
+// synced, or not at all. Until then it is a temporary file in a folder.
+func writeFile(folder, path string, overwrite bool, write func(io.Writer) error) error {
 	if info, err := os.Lstat(path); err == nil && (!overwrite || info.IsDir()) {
 		return fmt.Errorf("%s exists: choose another file, or add --overwrite", path)
 	}
-	return atomicfile.Write(path, write)
+	return atomicfile.WriteFrom(folder, path, write)
 }
 
 // confirmed asks a question, and reports whether the answer is y.

@@ -33,8 +33,8 @@ func TestFallbackCopyOfServedContent(t *testing.T) {
 	wantTitle(b, "first title")
 
 	stubs.FailCMS()
-	b.InvalidateAll()
 	began, before := time.Now(), len(stubs.CMS.Requests())
+	b.InvalidateAll()
 	for range 20 {
 		wantTitle(b, "first title")
 	}
