@@ -14,11 +14,9 @@ export interface Schema extends Reference {
   format?: string;
   minimum?: number;
   maximum?: number;
-  minLength?: number;
   maxLength?: number;
   maxItems?: number;
   anyOf?: Schema[];
-  oneOf?: Schema[];
   default?: unknown;
 }
 
@@ -53,7 +51,7 @@ export interface Operation {
 }
 
 export interface Description {
-  info: { title: string; version: string; description: string };
+  info: { title: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: {

@@ -20,6 +20,7 @@ interface Result {
 export function Try({ path, method, parameters, example, token }: Props) {
   const [result, setResult] = useState<Result>();
   const [busy, setBusy] = useState(false);
+  const body = JSON.stringify(example, null, 2); // undefined: the route takes none
   const id = `${method}${path}`.replace(/\W/g, "-");
 
   async function send(event: SubmitEvent) {
@@ -57,8 +58,8 @@ export function Try({ path, method, parameters, example, token }: Props) {
         {example !== undefined && (
           <p>
             <label for={`${id}-body`}>Body</label>
-            <textarea id={`${id}-body`} name="body" rows={Math.min(JSON.stringify(example, null, 2).split("\n").length, 24)} spellcheck={false}>
-              {JSON.stringify(example, null, 2)}
+            <textarea id={`${id}-body`} name="body" rows={Math.min(body.split("\n").length, 24)} spellcheck={false}>
+              {body}
             </textarea>
           </p>
         )}

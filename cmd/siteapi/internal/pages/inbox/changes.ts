@@ -16,23 +16,24 @@ const pause = 300; // minimum time between two updates of a view, in millisecond
 export function useChanges(update: (changed: Changed) => Promise<void>, waits = false) {
   const latest = useRef(update);
   latest.current = update;
-  const waiting = useRef<{ references: Set<string>; all: boolean }>(undefined);
-  const missed = useRef<{ references: Set<string>; all: boolean }>(undefined);
+  const waiting = useRef<{ changed: Changed }>(undefined);
+  const failed = useRef(false); // the next update then loads everything
   const busy = useRef(false);
   const run = async () => {
     busy.current = true;
     while (waiting.current) {
-      const references = new Set([...waiting.current.references, ...(missed.current?.references ?? [])]);
-      const all = waiting.current.all || !!missed.current?.all;
-      waiting.current = missed.current = undefined;
-      await latest.current(all ? undefined : references).catch(() => (missed.current = { references, all }));
+      const changed = failed.current ? undefined : waiting.current.changed;
+      waiting.current = undefined;
+      failed.current = false;
+      await latest.current(changed).catch(() => (failed.current = true));
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
     busy.current = false;
   };
   useLeadEvents(({ restarted, changes }) => {
-    const { references, all } = waiting.current ?? { references: new Set(), all: false };
-    waiting.current = { references: new Set([...references, ...changes.map((c) => c.reference)]), all: all || restarted };
+    const { changed: before } = waiting.current ?? { changed: new Set<string>() };
+    const references = changes.map((change) => change.reference);
+    waiting.current = { changed: restarted || !before ? undefined : new Set([...before, ...references]) };
     if (!busy.current) void run();
   });
   useEffect(() => {

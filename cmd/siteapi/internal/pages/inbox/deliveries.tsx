@@ -71,9 +71,9 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
       )}
       <Pending query={list} rows={5} />
       {list.nodes?.length === 0 && (
-        <Empty title={state || target ? words.deliveries.noneFits : words.deliveries.none}>
-          {!state && !target && <p class="muted">{words.deliveries.noneHint}</p>}
-        </Empty>
+        state || target
+          ? <Empty title={words.deliveries.noneFits} />
+          : <Empty title={words.deliveries.none} hint={words.deliveries.noneHint} />
       )}
       <div class="stack" aria-busy={list.loading}>
         {groups.map(([why, waiting]) => (

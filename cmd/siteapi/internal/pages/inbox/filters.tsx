@@ -13,13 +13,11 @@ export type Params = Record<string, string>;
 export type Filter = LeadCountsQueryVariables;
 type Counts = LeadCountsQuery["leads"]["counts"];
 
-/** The parameters that narrow the list. */
-const narrowing = [
-  "search", "state", "status", "owner", "free", "locale", "source", "campaign", "project", "consent", "since", "start", "end", "from", "to", "currency",
-] as const;
-
 /** The parameters below "More filters". */
 const hidden = ["owner", "free", "locale", "source", "campaign", "project", "consent", "start", "end", "from", "to", "currency"] as const;
+
+/** The parameters that narrow the list. */
+const narrowing = ["search", "state", "status", "since", ...hidden];
 
 /** Shows all leads. */
 export const clearFilters = () => setParams(Object.fromEntries(narrowing.map((name) => [name, ""])));

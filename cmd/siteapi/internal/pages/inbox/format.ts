@@ -1,7 +1,7 @@
 // Numbers, money and times, in the language of the page.
 import type { Locale } from "../generated/inbox";
 import { formFor, language, region, words } from "./words";
-import type { Forms } from "./words/en";
+import { type Forms, forms } from "./words/en";
 
 /** Spells out a slug: `web-app` becomes Web app. */
 export const slugWords = (slug: string) => capital(slug.replace(/[-_]/g, " "));
@@ -44,8 +44,8 @@ export const plural = (n: number, forms: Forms) => `${count(n)} ${formFor(n, for
 
 /** The number of items of an erasure, such as `1 document`; null: it can't be counted beforehand. */
 export function items(n: number | null, unit: string): string {
-  const forms = (words.nouns as Record<string, Forms>)[unit] ?? { one: unit, other: unit };
-  return n === null ? words.erase.perhaps(forms.few ?? forms.other) : plural(n, forms);
+  const noun = (words.nouns as Record<string, Forms>)[unit] ?? forms(unit, unit);
+  return n === null ? words.erase.perhaps(noun.few) : plural(n, noun);
 }
 
 export const percent = (share: number) =>

@@ -1,7 +1,7 @@
 // The progress of visitors, by week and language, and their choices.
 import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
-import { count, languageName, languages, money, percent, periodStart, shortDay } from "./format";
+import { amount, count, languageName, languages, percent, periodStart, shortDay } from "./format";
 import { useLabel } from "./labels";
 import { Empty, Page, Pending, Select } from "./parts";
 import { useQuery } from "./service";
@@ -27,7 +27,7 @@ export function Funnel({ params }: { params: Record<string, string> }) {
       intro={words.funnel.intro}
       tools={
         <div class="filters">
-          <Select name="since" label={words.funnel.period} all={words.periods["90d"]} options={otherPeriods()} />
+          <Select name="since" label={words.list.period} all={words.periods["90d"]} options={otherPeriods()} />
           <Select name="locale" label={words.list.language} all={words.list.anyLanguage} options={languages()} />
           <Select
             name="touch"
@@ -90,7 +90,7 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
       {!locale && spoken.length > 0 && (
         <Chart
           title={words.funnel.byLanguage}
-          columns={[words.funnel.language, requests]}
+          columns={[words.list.language, requests]}
           rows={spoken.map(({ key, submitted }) => ({
             name: languageName(key as Locale),
             part: submitted / mostSpoken,
@@ -115,12 +115,12 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
 
 /** The sources of visitors, and their results. */
 function Sources({ sources }: { sources: Funnel["sources"] }) {
-  const { source, visitors, estimates, requests, worth, won } = words.funnel;
+  const { source, visitors, estimates, requests, worth } = words.funnel;
   const mostSessions = most(sources.map((row) => row.sessions));
   return (
     <Chart
       title={words.funnel.sources}
-      columns={[source, visitors, estimates, requests, worth, won]}
+      columns={[source, visitors, estimates, requests, worth, words.outcomes.WON]}
       rows={sources.map((row) => ({
         name: [row.source || words.notKnown, row.campaign].filter(Boolean).join(" · "),
         whole: row.sessions / mostSessions,
@@ -138,7 +138,7 @@ function Sources({ sources }: { sources: Funnel["sources"] }) {
 }
 
 const amounts = (sums: Funnel["sources"][number]["sums"]) =>
-  sums.map(({ amount, currency }) => money({ min: amount, max: amount, currency })).join(", ") || "–";
+  sums.map((sum) => amount(sum.amount, sum.currency)).join(", ") || "–";
 
 const most = (counts: number[]) => Math.max(...counts, 1);
 

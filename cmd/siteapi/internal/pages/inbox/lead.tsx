@@ -1,4 +1,5 @@
 // One lead: the request, its state and its actions.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
   LeadDocument,
@@ -14,13 +15,13 @@ import { Erase } from "./erase";
 import { save } from "./export";
 import { amount, exact, languageName, plural } from "./format";
 import { useLabel } from "./labels";
-import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, type Question, submits, Time, useAction, useNow } from "./parts";
+import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, submits, Time, useAction, useNow } from "./parts";
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
 import { isSettled, isUnderWay, mailSubject, mark } from "./states";
 import { words } from "./words";
-import { Work } from "./work";
+import { type LeadProps, Work } from "./work";
 
 interface Props {
   id: string;
@@ -55,8 +56,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
   if (!query.data) return <Pending query={query} rows={5} />;
   if (!lead) {
     return (
-      <Empty title={words.lead.missing}>
-        <p class="muted">{words.lead.missingHint}</p>
+      <Empty title={words.lead.missing} hint={words.lead.missingHint}>
         <button type="button" onClick={close}>{words.lead.back}</button>
       </Empty>
     );
@@ -107,9 +107,6 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
   );
 }
 
-/** Applies an operation to the lead, and shows the changed lead. */
-type Change = (operation: Promise<{ lead: Lead }>) => Promise<void>;
-
 /** The lead, kept up to date. The flag news is whether a colleague changed it while it is open. */
 function useLead(id: string) {
   const query = useQuery(LeadDocument, { id });
@@ -127,7 +124,7 @@ function useLead(id: string) {
   }, lead?.deliveries?.some(isUnderWay));
 
   // After a failure the lead is loaded again, since a colleague may have changed it.
-  const change: Change = async (operation) => {
+  const change: LeadProps["change"] = async (operation) => {
     changing.current = true;
     try {
       const next = await operation;
@@ -176,12 +173,7 @@ function Head({ lead, now }: { lead: Lead; now: number }) {
   );
 }
 
-interface CardProps {
-  lead: Lead;
-  change: Change;
-}
-
-function ContactCard({ lead, change }: CardProps) {
+function ContactCard({ lead, change }: LeadProps) {
   const { contact } = lead;
   const mail = visitorMail(lead);
   const mailTo = mailAddress(lead);
@@ -203,7 +195,7 @@ function ContactCard({ lead, change }: CardProps) {
       {lead.message && (
         <Fact name={words.lead.message}><p class="message" dir="auto">{lead.message}</p></Fact>
       )}
-      <Fact name={words.lead.language}>{languageName(lead.locale)}</Fact>
+      <Fact name={words.list.language}>{languageName(lead.locale)}</Fact>
       {contact && inCRM && <p class="muted">{words.lead.inCRM}</p>}
       {lead.noMailReason && (
         <Fact name={words.lead.noMail}>
@@ -237,9 +229,10 @@ function RequestCard({ lead }: { lead: Lead }) {
       {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
         <Fact name={words.lead.sentAs}><Estimate of={lead.sentEstimate} /></Fact>
       )}
-      <Fact name={fields.projectType}>{choice("projectType", selections.projectType)}</Fact>
-      {selections.complexity && <Fact name={fields.complexity}>{choice("complexity", selections.complexity)}</Fact>}
-      {selections.timeline && <Fact name={fields.timeline}>{choice("timeline", selections.timeline)}</Fact>}
+      {(["projectType", "complexity", "timeline"] as const).map((field) => {
+        const slug = selections[field];
+        return slug && <Fact key={field} name={fields[field]}>{choice(field, slug)}</Fact>;
+      })}
       {selections.features.length > 0 && (
         <Fact name={fields.features}>
           <span class="tags">
@@ -257,43 +250,59 @@ function RequestCard({ lead }: { lead: Lead }) {
   );
 }
 
-function Consents({ lead, change }: CardProps) {
+function Consents({ lead, change }: LeadProps) {
   const withdraw = (purpose: string) =>
     ask(WithdrawConsentDocument, { id: lead.id, purpose }).then(({ withdrawConsent }) => ({ lead: withdrawConsent.lead! }));
   return (
     <Card title={words.consents.title}>
       {lead.consents?.map((consent) => (
-        <Fact key={consent.purpose} name={consent.purpose}>
-          {answerOf(consent)}
+        <ConsentFact
+          key={consent.purpose}
+          consent={consent}
+          leads={1 + (lead.sameAddress?.length ?? 0)}
+          withdraw={(purpose) => change(withdraw(purpose))}
+        >
           {consent.text && <bdi class="muted small message"> {consent.text}</bdi>}
-          {isOpen(consent) && (
-            <Action
-              question={withdrawQuestion(consent.purpose, 1 + (lead.sameAddress?.length ?? 0))}
-              done={words.consents.done}
-              run={() => change(withdraw(consent.purpose))}
-            >
-              {words.consents.withdraw}
-            </Action>
-          )}
-        </Fact>
+        </ConsentFact>
       ))}
     </Card>
   );
 }
 
-/** The question before a consent is withdrawn in some leads. */
-export const withdrawQuestion = (purpose: string, leads: number): Question => ({
-  title: words.consents.question(purpose),
-  text: words.consents.hint(plural(leads, words.nouns.leads)),
-  confirm: words.consents.withdraw,
-});
+interface ConsentProps {
+  consent: Consent;
+  /** The number of leads in which it would be withdrawn. */
+  leads: number;
+  withdraw: (purpose: string) => Promise<void>;
+  children?: ComponentChildren;
+}
+
+/** The visitor's answer for a purpose, and a button to withdraw the consent. */
+export function ConsentFact({ consent, leads, withdraw, children }: ConsentProps) {
+  const { purpose } = consent;
+  const t = words.consents;
+  const question = {
+    title: t.question(purpose),
+    text: t.hint(plural(leads, words.nouns.leads)),
+    confirm: t.withdraw,
+  };
+  return (
+    <Fact name={purpose}>
+      {answerOf(consent)}
+      {children}{" "}
+      {isOpen(consent) && (
+        <Action question={question} done={t.done} run={() => withdraw(purpose)}>{t.withdraw}</Action>
+      )}
+    </Fact>
+  );
+}
 
 /** The deliveries, with the failed ones first. */
-function Deliveries({ lead, now, change, reload }: CardProps & { now: number; reload: () => void }) {
+function Deliveries({ lead, now, change, reload }: LeadProps & { now: number; reload: () => void }) {
   const { FAILED, ...others } = Object.groupBy(lead.deliveries ?? [], ({ state }) => state);
   const explained = lead.noMailReason && lead.noMailReason !== "FAILED" ? visitorMail(lead) : undefined;
   return (
-    <Card title={FAILED ? words.leadStates.FAILED : words.lead.deliveries}>
+    <Card title={FAILED ? words.leadStates.FAILED : words.views.deliveries}>
       {[FAILED ?? [], ...Object.values(others)].flat().map((delivery) => (
         <DeliveryCard key={delivery.id} delivery={delivery} now={now} explained={delivery === explained}>
           {isSettled(delivery) ? (
@@ -340,7 +349,7 @@ type Consent = NonNullable<Lead["consents"]>[number];
 export const isOpen = ({ given, withdrawnAt }: Consent) => given && !withdrawnAt;
 
 /** The visitor's answer in words, and whether it was to the site's wording. */
-export function answerOf({ given, siteWording, withdrawnAt }: Consent): string {
+function answerOf({ given, siteWording, withdrawnAt }: Consent): string {
   const { consents } = words;
   const answer = withdrawnAt ? consents.withdrawnOn(exact(withdrawnAt)) : given ? consents.given : consents.notGiven;
   return given && !siteWording ? `${answer}, ${consents.otherWording}` : answer;

@@ -165,9 +165,7 @@ function Rows({ list, params, filtered, selection }: RowsProps) {
         <button type="button" onClick={clearFilters}>{words.list.showAll}</button>
       </Empty>
     ) : (
-      <Empty title={words.list.none}>
-        <p class="muted">{words.list.noneHint}</p>
-      </Empty>
+      <Empty title={words.list.none} hint={words.list.noneHint} />
     );
   }
   const byTime = ["NEWEST", "OLDEST"].includes(sortOf(params));

@@ -1,7 +1,7 @@
 // The login page of the inbox, or a notice if the inbox is closed.
 import { useState } from "preact/hooks";
 import { plural } from "./format";
-import { LanguageSelect, toast } from "./parts";
+import { LanguageSelect, submits, toast } from "./parts";
 import { acceptsTokens, type Failure, logIn, notice, signIn, withAccounts } from "./service";
 import { words } from "./words";
 
@@ -43,13 +43,11 @@ const TokenField = () => (
 export function LogIn() {
   const [failure, setFailure] = useState<Failure>();
   const [busy, setBusy] = useState(false);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
+  const submit = async (value: (name: string) => string) => {
     setBusy(true);
     setFailure(undefined);
     try {
-      await logIn(String(new FormData(form).get("token")).trim());
+      await logIn(value("token"));
       toast(undefined);
     } catch (e) {
       setFailure(e as Failure);
@@ -58,7 +56,7 @@ export function LogIn() {
   };
   return (
     <main class="login">
-      <form class="card" onSubmit={submit}>
+      <form class="card" onSubmit={submits(submit)}>
         <Brand />
         <h1>{words.login.title}</h1>
         <p class="muted">{words.login.intro}</p>

@@ -1,5 +1,5 @@
 // The inbox: the login, the views, and the number of items that wait for a decision.
-import { render } from "preact";
+import { type JSX, render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { AttentionDocument } from "../generated/inbox";
 import { Audit } from "./audit";
@@ -13,7 +13,7 @@ import { Closed, LogIn } from "./login";
 import { Navigation, type Waiting } from "./navigation";
 import { Questions, Toasts } from "./parts";
 import { People } from "./people";
-import { useRoute } from "./route";
+import { type Route, useRoute, type View } from "./route";
 import { Logins } from "./logins";
 import { may, useLogin, useQuery } from "./service";
 import { useLanguage, words } from "./words";
@@ -31,8 +31,19 @@ function useWaiting(): Waiting {
   };
 }
 
+const pages: Record<View, (props: Pick<Route, "params">) => JSX.Element> = {
+  leads: Leads,
+  deliveries: Deliveries,
+  funnel: Funnel,
+  health: Health,
+  people: People,
+  audit: Audit,
+  logins: Logins,
+};
+
 function Frame() {
   const { view, params } = useRoute();
+  const Shown = pages[view];
   const waiting = useWaiting();
   const unseen = useUnseen();
   const label = useLabels();
@@ -43,13 +54,7 @@ function Frame() {
     <div class="frame">
       <Navigation view={view} waiting={waiting} />
       <LabelsProvider value={label}>
-        {view === "leads" && <Leads params={params} />}
-        {view === "deliveries" && <Deliveries params={params} />}
-        {view === "funnel" && <Funnel params={params} />}
-        {view === "health" && <Health />}
-        {view === "people" && <People params={params} />}
-        {view === "audit" && <Audit params={params} />}
-        {view === "logins" && <Logins />}
+        <Shown params={params} />
       </LabelsProvider>
     </div>
   );

@@ -178,10 +178,12 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   );
 }
 
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+/** Explains why a view has nothing to show. */
+export function Empty({ title, hint, children }: { title: string; hint?: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
       <p class="title">{title}</p>
+      {hint && <p class="muted">{hint}</p>}
       {children}
     </div>
   );
@@ -200,6 +202,15 @@ export function More({ load }: { load: () => void }) {
   );
 }
 
+/** The options of a select element, by value. */
+export const Options = ({ of }: { of: Record<string, string> }) => (
+  <>
+    {Object.entries(of).map(([value, text]) => (
+      <option key={value} value={value}>{text}</option>
+    ))}
+  </>
+);
+
 interface SelectProps {
   /** The parameter in the URL. */
   name: string;
@@ -216,9 +227,7 @@ export function Select({ name, label, all, options }: SelectProps) {
   return (
     <select aria-label={label} class={value ? "set" : ""} value={value} onChange={onChange}>
       <option value="">{all}</option>
-      {Object.entries(options).map(([key, text]) => (
-        <option key={key} value={key}>{text}</option>
-      ))}
+      <Options of={options} />
     </select>
   );
 }

@@ -5,8 +5,8 @@ import { Erase } from "./erase";
 import { exportLeads } from "./export";
 import type { Params } from "./filters";
 import { exact, plural } from "./format";
-import { answerOf, isOpen, Others, withdrawQuestion } from "./lead";
-import { Action, addressField, Card, Empty, Fact, Icon, Pending, submits, useNow } from "./parts";
+import { ConsentFact, isOpen, Others } from "./lead";
+import { addressField, Card, Empty, Fact, Icon, Pending, submits, useNow } from "./parts";
 import { setParams } from "./route";
 import { ask, may, useQuery } from "./service";
 import { words } from "./words";
@@ -57,11 +57,7 @@ function Found({ email }: { email: string }) {
   const nothing = leads.length + consents.length + sessions.length === 0;
   return (
     <div class="stack">
-      {nothing && (
-        <Empty title={words.people.nothing}>
-          <p class="muted">{words.people.nothingHint}</p>
-        </Empty>
-      )}
+      {nothing && <Empty title={words.people.nothing} hint={words.people.nothingHint} />}
       {leads.length > 0 && <Others title={words.views.leads} leads={leads} now={now} />}
       {corrected.size > 0 && (
         <Card title={words.people.corrected}>
@@ -71,18 +67,7 @@ function Found({ email }: { email: string }) {
       {purposes.size > 0 && (
         <Card title={words.consents.title}>
           {[...purposes].map(([purpose, answer]) => (
-            <Fact key={purpose} name={purpose}>
-              {answerOf(answer)}{" "}
-              {isOpen(answer) && (
-                <Action
-                  question={withdrawQuestion(purpose, leads.length)}
-                  done={words.consents.done}
-                  run={() => withdraw(purpose)}
-                >
-                  {words.consents.withdraw}
-                </Action>
-              )}
-            </Fact>
+            <ConsentFact key={purpose} consent={answer} leads={leads.length} withdraw={withdraw} />
           ))}
         </Card>
       )}

@@ -4,13 +4,9 @@ import { plural } from "./format";
 import { Action, type Question } from "./parts";
 import { ask } from "./service";
 import { words } from "./words";
+import type { LeadProps } from "./work";
 
-interface Props {
-  lead: Lead;
-  change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
-}
-
-export function Review({ lead, change }: Props) {
+export function Review({ lead, change }: LeadProps) {
   const rejected = lead.state === "REJECTED";
   const decision = { id: lead.id, expected: lead.state }; // fails if a colleague decided first
   return (

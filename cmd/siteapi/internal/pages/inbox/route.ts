@@ -37,11 +37,7 @@ export function useRoute(): Route {
   useEffect(() => {
     const update = () => setRoute(readRoute());
     addEventListener("hashchange", update);
-    addEventListener("popstate", update);
-    return () => {
-      removeEventListener("hashchange", update);
-      removeEventListener("popstate", update);
-    };
+    return () => removeEventListener("hashchange", update);
   }, []);
   return route;
 }

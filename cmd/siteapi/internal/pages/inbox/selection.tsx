@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
 import { type Failed, maxLeads, type Order, type Orders, runBulk, undoOf } from "./bulk";
 import { count, plural } from "./format";
-import { addressField, confirmed, FullName, Icon, nameOf, submits } from "./parts";
+import { addressField, confirmed, FullName, Icon, nameOf, Options, submits } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
 import { address } from "./route";
 import { decisionQuestion } from "./review";
@@ -127,7 +127,9 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
       </div>
       <div class="actions">
         {(["release", "reject", "retry"] as const).map((action) => (
-          <button key={action} type="button" disabled={none} onClick={() => order({ action })}>{t[action]}</button>
+          <button key={action} type="button" disabled={none} onClick={() => order({ action })}>
+            {action === "retry" ? words.delivery.tryNow : t[action]}
+          </button>
         ))}
         <button type="button" disabled={none} aria-expanded={assigning} onClick={() => setAssigning(!assigning)}>
           {words.work.assign} …
@@ -139,13 +141,8 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
   );
 }
 
-interface StatusChoiceProps {
-  disabled: boolean;
-  choose: (status: LeadStatus) => void;
-}
-
 /** A select element whose options are actions. */
-function StatusChoice({ disabled, choose }: StatusChoiceProps) {
+function StatusChoice({ disabled, choose }: { disabled: boolean; choose: (status: LeadStatus) => void }) {
   return (
     <select
       aria-label={words.work.status}
@@ -154,9 +151,7 @@ function StatusChoice({ disabled, choose }: StatusChoiceProps) {
       onChange={(e) => choose(e.currentTarget.value as LeadStatus)}
     >
       <option value="" disabled hidden>{words.work.status} …</option>
-      {Object.entries(words.statuses).map(([status, text]) => (
-        <option key={status} value={status}>{text}</option>
-      ))}
+      <Options of={words.statuses} />
     </select>
   );
 }

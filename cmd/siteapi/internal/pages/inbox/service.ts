@@ -79,12 +79,10 @@ export function signIn() {
 async function resume() {
   const response = await send(operatorPath, { method: "GET" }).catch(() => undefined);
   if (!response?.ok) return;
-  const { role, email }: Login = await response.json();
   const place = sessionStorage.getItem(placeKey);
   if (place) history.replaceState(null, "", place);
   sessionStorage.removeItem(placeKey);
-  setLogin({ role, ...(email && { email }) });
-  tabs.postMessage({ login });
+  begin(await response.json());
 }
 
 /** The login of this tab: undefined while other tabs are asked for it, null if there is none. */
@@ -107,8 +105,13 @@ export function useLogin(): Login | null | undefined {
 export async function logIn(token: string) {
   const response = await send(loginPath, { method: "POST", body: JSON.stringify({ token }) });
   if (response.status === 401) throw new Failure("refused", words.failures.token);
-  const { role, email }: Login = await read(response);
+  const next: Login = await read(response);
   notice = "";
+  begin(next);
+}
+
+/** Begins a login, in all tabs. */
+function begin({ role, email }: Login) {
   setLogin({ role, ...(email && { email }) });
   tabs.postMessage({ login });
 }
@@ -185,11 +188,7 @@ export async function ask<R, V>(document: TypedDocumentString<R, V>, variables: 
 }
 
 /** The state of a view's query, and the actions on it. */
-export interface Query<T> {
-  /** The latest data, also while newer data is loading. */
-  data?: T | undefined;
-  failure?: Failure;
-  loading: boolean;
+export interface Query<T> extends State<T> {
   reload: () => void;
   /** Loads newer data in the background, and may fail. The current data stays until then. */
   refresh: () => Promise<void>;
@@ -203,6 +202,7 @@ export function useQuery<R, V>(document: TypedDocumentString<R, V>, variables: V
 }
 
 interface State<T> {
+  /** The latest data, also while newer data is loading. */
   data?: T | undefined;
   failure?: Failure;
   loading: boolean;

@@ -79,8 +79,8 @@ export function deliverySentence(d: Delivery, now: number): string {
     case "DISMISSED":
       return t.dismissed(d.reason ?? words.reasons.unknown);
   }
-  if (!d.reason) return next ? `${t.waiting}: ${t.firstTry(next)}` : t.turn;
-  return `${t.waiting}: ${reasonWords(d)}; ${t.nextTry(next || t.inAMoment)}`;
+  if (!d.reason) return next ? `${words.deliveryStates.PENDING}: ${t.firstTry(next)}` : t.turn;
+  return `${words.deliveryStates.PENDING}: ${reasonWords(d)}; ${t.nextTry(next || t.inAMoment)}`;
 }
 
 /** Describes a reason without status codes. An unknown reason is shown unchanged. */

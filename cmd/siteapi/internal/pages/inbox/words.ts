@@ -53,7 +53,7 @@ export const translate = (text: string) => (words.sentences as Record<string, st
 /** Returns the form of a noun after a number. */
 export const formFor = (n: number, forms: Forms) => {
   const category = new Intl.PluralRules(language).select(n);
-  return (category === "one" || category === "few" ? forms[category] : undefined) ?? forms.other;
+  return category === "one" || category === "few" ? forms[category] : forms.other;
 };
 
 /** Returns a value from the URL of the page if it is a valid choice, else null. */

@@ -11,11 +11,12 @@ import {
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
 import { amount, exact } from "./format";
-import { Action, addressField, Card, Fact, perform, submits, useAction } from "./parts";
+import { Action, addressField, Card, Fact, Options, perform, submits, useAction } from "./parts";
 import { ask, may, ownAddress, useQuery } from "./service";
 import { words } from "./words";
 
-interface Props {
+/** What a part of a lead needs to show and change it. */
+export interface LeadProps {
   lead: Lead;
   /** Waits for an operation, and shows the changed lead. */
   change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
@@ -40,7 +41,7 @@ export function Owners() {
 /** Remembers the owner of a lead while the page is open. */
 export const remember = (owner: string | null | undefined) => owner && owners.add(owner);
 
-export function Work({ lead, change }: Props) {
+export function Work({ lead, change }: LeadProps) {
   remember(lead.owner);
   if (!may("SALES")) {
     return (
@@ -60,7 +61,7 @@ export function Work({ lead, change }: Props) {
   );
 }
 
-function Owner({ lead, change }: Props) {
+function Owner({ lead, change }: LeadProps) {
   const [address, setAddress] = useState(lead.owner ?? "");
   const owner = address.trim() || null;
   const own = ownAddress();
@@ -92,7 +93,7 @@ function Owner({ lead, change }: Props) {
   );
 }
 
-function Status({ lead, change }: Props) {
+function Status({ lead, change }: LeadProps) {
   const [busy, setBusy] = useState(false);
   const put = (status: LeadStatus) => change(ask(SetLeadStatusDocument, { id: lead.id, status }));
   const set = async (status: LeadStatus) => {
@@ -107,15 +108,13 @@ function Status({ lead, change }: Props) {
       disabled={busy}
       onChange={(e) => set(e.currentTarget.value as LeadStatus)}
     >
-      {Object.entries(words.statuses).map(([status, text]) => (
-        <option key={status} value={status}>{text}</option>
-      ))}
+      <Options of={words.statuses} />
     </select>
   );
 }
 
 /** The outcome of a lead, with its source, and a form to change it. */
-function Outcome({ lead, change }: Props) {
+function Outcome({ lead, change }: LeadProps) {
   const { outcome } = lead;
   const [value, setValue] = useState<LeadOutcomeValue | "">(outcome?.value ?? "");
   const [worth, setWorth] = useState(outcome?.amount?.toString() ?? "");
@@ -142,9 +141,7 @@ function Outcome({ lead, change }: Props) {
         onChange={(e) => setValue(e.currentTarget.value as LeadOutcomeValue | "")}
       >
         <option value="">{words.notKnown}</option>
-        {Object.entries(words.outcomes).map(([name, text]) => (
-          <option key={name} value={name}>{text}</option>
-        ))}
+        <Options of={words.outcomes} />
       </select>
       {value === "WON" && (
         <>
@@ -188,7 +185,7 @@ const maxNote = 2000; // characters
 /** Unfinished notes by the id of their lead, while the page is open. */
 const drafts = new Map<string, string>();
 
-function Notes({ lead, change }: Props) {
+function Notes({ lead, change }: LeadProps) {
   const [text, setText] = useState(drafts.get(lead.id) ?? "");
   const type = (next: string) => {
     drafts.set(lead.id, next);

@@ -1,4 +1,3 @@
-import { useMemo } from "react";
 import { GraphiQL } from "graphiql";
 import { HISTORY_PLUGIN } from "@graphiql/plugin-history";
 import { newFetcher } from "./fetcher";
@@ -17,19 +16,13 @@ function startOver() {
   location.reload();
 }
 
-/** GraphiQL below a bar with the endpoint and a hint about tokens. */
+/** GraphiQL below a bar with the endpoint and a hint about tokens. It is rendered once. */
 export function Playground({ page }: { page: Page }) {
-  const fetcher = useMemo(() => newFetcher(page.graphqlPath), [page.graphqlPath]);
-  const tabs = useMemo(
-    () =>
-      page.operations.map(({ query, variables, token }) => ({
-        query,
-        variables,
-        headers: token ? JSON.stringify({ Authorization: `Bearer ${token}` }, null, 2) : "",
-      })),
-    [page.operations],
-  );
-  const plugins = useMemo(() => [HISTORY_PLUGIN, newOperationList(page.operations)], [page.operations]);
+  const tabs = page.operations.map(({ query, variables, token }) => ({
+    query,
+    variables,
+    headers: token ? JSON.stringify({ Authorization: `Bearer ${token}` }, null, 2) : "",
+  }));
   return (
     <div className="playground">
       <header className="playground-bar">
@@ -50,10 +43,10 @@ export function Playground({ page }: { page: Page }) {
       )}
       <main>
         <GraphiQL
-          fetcher={fetcher}
+          fetcher={newFetcher(page.graphqlPath)}
           schema={page.introspection ? undefined : null}
           defaultTabs={tabs}
-          plugins={plugins}
+          plugins={[HISTORY_PLUGIN, newOperationList(page.operations)]}
           defaultEditorToolsVisibility
           customScalarSchemas={anyJSON}
           schemaDescription

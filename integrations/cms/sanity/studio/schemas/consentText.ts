@@ -1,5 +1,5 @@
 import {defineField, defineType} from 'sanity'
-import {language, unique} from './fields'
+import {language, slug, unique} from './fields'
 
 /** A consent text shown to visitors: one document for each purpose and language. */
 export const consentText = defineType({
@@ -14,7 +14,7 @@ export const consentText = defineType({
       type: 'string',
       description: 'For example, marketing. Leads store it: do not change it later.',
       validation: (rule) => [
-        rule.required().max(64).regex(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/, {name: 'slug'}),
+        rule.required().max(64).regex(slug, {name: 'slug'}),
         rule.custom(unique(['purpose', 'language'], 'There is a consent with this purpose in this language already')),
       ],
     }),

@@ -49,7 +49,12 @@ export function unique(fields: string[], message: string) {
   }
 }
 
-/** Returns the plain text fields of an object. */
-export function strings(names: Record<string, string>) {
-  return Object.entries(names).map(([name, title]) => defineField({name, title, type: 'string'}))
-}
+/** Returns fields of one type, given their titles by name. */
+export const plain = (type: 'string' | 'number' | 'boolean' | 'datetime', names: Record<string, string>) =>
+  Object.entries(names).map(([name, title]) => defineField({name, title, type}))
+
+/** Returns plain text fields. */
+export const strings = (names: Record<string, string>) => plain('string', names)
+
+/** A slug, as siteapi accepts it. */
+export const slug = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/

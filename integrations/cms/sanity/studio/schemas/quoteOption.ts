@@ -1,6 +1,6 @@
 import {defineField, defineType} from 'sanity'
 import {OptionPreview} from '../optionPreview'
-import {localizedString} from './fields'
+import {localizedString, slug} from './fields'
 
 /** An option of the quote calculator. Leads and PDFs refer to it by its slug. */
 export const quoteOption = defineType({
@@ -33,8 +33,8 @@ export const quoteOption = defineType({
       options: {source: 'label.en', maxLength: 64},
       validation: (rule) => [
         rule.required(),
-        rule.custom((slug) =>
-          !slug?.current || /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug.current)
+        rule.custom((value) =>
+          !value?.current || slug.test(value.current)
             ? true
             : 'Only a-z, 0-9 and single hyphens or underscores between them',
         ),

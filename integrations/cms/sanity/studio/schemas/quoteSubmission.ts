@@ -1,5 +1,5 @@
 import {defineArrayMember, defineField, defineType} from 'sanity'
-import {strings} from './fields'
+import {plain, strings} from './fields'
 
 const attribution = {
   source: 'Source',
@@ -18,7 +18,7 @@ export const quoteSubmission = defineType({
   type: 'document',
   readOnly: true,
   fields: [
-    defineField({name: 'submissionId', title: 'Reference', type: 'string'}),
+    ...strings({submissionId: 'Reference'}),
     defineField({name: 'sessionId', title: 'Session', type: 'string', hidden: true}),
     defineField({
       name: 'contact',
@@ -40,12 +40,11 @@ export const quoteSubmission = defineType({
       title: 'Estimate',
       type: 'object',
       fields: [
-        defineField({name: 'min', title: 'From', type: 'number'}),
-        defineField({name: 'max', title: 'To', type: 'number'}),
-        defineField({name: 'currency', title: 'Currency', type: 'string'}),
+        ...plain('number', {min: 'From', max: 'To'}),
+        ...strings({currency: 'Currency'}),
       ],
     }),
-    defineField({name: 'priceStatus', title: 'Price status', type: 'string'}),
+    ...strings({priceStatus: 'Price status'}),
     defineField({name: 'message', title: 'Message', type: 'text', rows: 6}),
     defineField({name: 'attribution', title: 'Attribution', type: 'object', fields: strings(attribution)}),
     defineField({name: 'firstAttribution', title: 'First attribution', type: 'object', fields: strings(attribution)}),
@@ -58,18 +57,17 @@ export const quoteSubmission = defineType({
           type: 'object',
           fields: [
             ...strings({purpose: 'Purpose'}),
-            defineField({name: 'given', title: 'Given', type: 'boolean'}),
+            ...plain('boolean', {given: 'Given'}),
             defineField({name: 'text', title: 'Wording', type: 'text'}),
-            defineField({name: 'siteWording', title: "The site's wording", type: 'boolean'}),
-            defineField({name: 'withdrawnAt', title: 'Withdrawn', type: 'datetime'}),
+            ...plain('boolean', {siteWording: "The site's wording"}),
+            ...plain('datetime', {withdrawnAt: 'Withdrawn'}),
           ],
         }),
       ],
     }),
-    defineField({name: 'locale', title: 'Visitor language', type: 'string'}),
-    defineField({name: 'submittedAt', title: 'Submitted at', type: 'datetime'}),
-    defineField({name: 'pdfPath', title: 'PDF path', type: 'string'}),
-    defineField({name: 'pagePath', title: 'Page path', type: 'string'}),
+    ...strings({locale: 'Visitor language'}),
+    ...plain('datetime', {submittedAt: 'Submitted at'}),
+    ...strings({pdfPath: 'PDF path', pagePath: 'Page path'}),
   ],
   orderings: [{name: 'newest', title: 'Newest first', by: [{field: 'submittedAt', direction: 'desc'}]}],
   preview: {

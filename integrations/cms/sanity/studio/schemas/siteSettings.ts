@@ -1,4 +1,4 @@
-import {defineArrayMember, defineField, defineType} from 'sanity'
+import {defineArrayMember, defineField, defineType, type UrlRule} from 'sanity'
 import {localizedString, strings} from './fields'
 
 const days = [
@@ -11,13 +11,16 @@ const days = [
   ['sunday', 'Sunday'],
 ] as const
 
+/** Accepts only addresses that begin with https. */
+const https = (rule: UrlRule) => rule.uri({scheme: ['https']})
+
 /** The site's settings: one document with the _id "siteSettings". */
 export const siteSettings = defineType({
   name: 'siteSettings',
   title: 'Site settings',
   type: 'document',
   fields: [
-    defineField({name: 'title', title: 'Company name', type: 'string'}),
+    ...strings({title: 'Company name'}),
     defineField({
       name: 'accentColor',
       title: 'Accent color',
@@ -61,27 +64,27 @@ export const siteSettings = defineType({
       title: 'Website',
       type: 'url',
       description: 'Printed on quote PDFs',
-      validation: (rule) => rule.uri({scheme: ['https']}),
+      validation: https,
     }),
     defineField({
       name: 'privacyUrl',
       title: 'Privacy policy',
       type: 'url',
       description: 'The quote calculator links to it',
-      validation: (rule) => rule.uri({scheme: ['https']}),
+      validation: https,
     }),
     defineField({
       name: 'logo',
       title: 'Logo',
       type: 'image',
-      fields: [defineField({name: 'alt', title: 'Alternative text', type: 'string'})],
+      fields: strings({alt: 'Alternative text'}),
     }),
     defineField({
       name: 'socialLinks',
       title: 'Social profiles',
       type: 'object',
       fields: ['facebook', 'twitter', 'linkedin', 'instagram', 'github'].map((name) =>
-        defineField({name, type: 'url', validation: (rule) => rule.uri({scheme: ['https']})}),
+        defineField({name, type: 'url', validation: https}),
       ),
     }),
     defineField({

@@ -2,9 +2,12 @@
 /** The forms of a noun after a number, by the plural categories of the language. */
 export interface Forms {
   one: string;
-  few?: string;
+  few: string;
   other: string;
 }
+
+/** Returns the forms of a noun. Only some languages have one of their own for few. */
+export const forms = (one: string, other: string, few = other): Forms => ({ one, few, other });
 
 export const en = {
   inbox: "Inbox",
@@ -69,20 +72,20 @@ export const en = {
   },
 
   nouns: {
-    leads: { one: "lead", other: "leads" } as Forms,
-    newLeads: { one: "new lead", other: "new leads" } as Forms,
-    seconds: { one: "second", other: "seconds" } as Forms,
-    documents: { one: "document", other: "documents" } as Forms,
-    deliveries: { one: "delivery", other: "deliveries" } as Forms,
-    contacts: { one: "contact", other: "contacts" } as Forms,
-    deals: { one: "deal", other: "deals" } as Forms,
-    files: { one: "file", other: "files" } as Forms,
-    sessions: { one: "session", other: "sessions" } as Forms,
-    consents: { one: "consent", other: "consents" } as Forms,
-    PDFs: { one: "PDF", other: "PDFs" } as Forms,
-    entries: { one: "entry", other: "entries" } as Forms,
-    attempts: { one: "failed attempt", other: "failed attempts" } as Forms,
-    states: { one: "step tracked", other: "steps tracked" } as Forms,
+    leads: forms("lead", "leads"),
+    newLeads: forms("new lead", "new leads"),
+    seconds: forms("second", "seconds"),
+    documents: forms("document", "documents"),
+    deliveries: forms("delivery", "deliveries"),
+    contacts: forms("contact", "contacts"),
+    deals: forms("deal", "deals"),
+    files: forms("file", "files"),
+    sessions: forms("session", "sessions"),
+    consents: forms("consent", "consents"),
+    PDFs: forms("PDF", "PDFs"),
+    entries: forms("entry", "entries"),
+    attempts: forms("failed attempt", "failed attempts"),
+    states: forms("step tracked", "steps tracked"),
   },
   periods: {
     "1d": "Today",
@@ -217,7 +220,6 @@ export const en = {
     first: (n: string) => `Select the first ${n}`,
     release: "Release",
     reject: "Reject",
-    retry: "Try now",
     progress: (done: string, all: string) => `${done} of ${all} done`,
     questions: {
       release: (leads: string) => `Release ${leads}?`,
@@ -265,7 +267,6 @@ export const en = {
     contact: "Contact",
     email: "E-mail",
     phone: "Phone",
-    language: "Language",
     inCRM: "As typed. The CRM has it in the quote properties: an existing contact keeps its own name, phone and company.",
     noMail: "No mail",
     noMailBecause: (reason: string) => `The visitor received none: ${reason}.`,
@@ -281,7 +282,6 @@ export const en = {
       timeline: "Timeline",
     },
     message: "Message",
-    deliveries: "Deliveries",
     noticed: "Observations",
     others: "Other requests from this address",
     sameVisit: "Other requests from this visit",
@@ -333,7 +333,6 @@ export const en = {
     arrived: "It has arrived.",
     accepted: "The mail server has accepted the mail.",
     running: "It is being sent right now.",
-    waiting: "Waiting",
     notSent: (reason: string) => `Not sent: ${reason}.`,
     unconfirmed: "Sent three times, but the mail server never confirmed it. It may have arrived: ask before you send it again.",
     failed: (reason: string) => `Not delivered: ${reason}. It is kept until you try again or dismiss it.`,
@@ -397,7 +396,6 @@ export const en = {
 
   funnel: {
     intro: "How far visitors of the calculator get, and what they choose.",
-    period: "Period",
     touch: "Came from",
     lastTouch: "Last source",
     firstTouch: "First source",
@@ -427,12 +425,10 @@ export const en = {
     week: "Week",
     requests: "Requests",
     share: "Share",
-    language: "Language",
     choice: "Choice",
     source: "Source and campaign",
     estimates: "Estimates",
     worth: "Worth from",
-    won: "Won",
   },
 
   health: {

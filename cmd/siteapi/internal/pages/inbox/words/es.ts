@@ -1,5 +1,5 @@
 // The words of the inbox in Spanish, which addresses colleagues informally.
-import type { Words } from "./en";
+import { forms, type Words } from "./en";
 
 export const es: Words = {
   inbox: "Bandeja",
@@ -64,20 +64,20 @@ export const es: Words = {
   },
 
   nouns: {
-    leads: { one: "lead", other: "leads" },
-    newLeads: { one: "lead nuevo", other: "leads nuevos" },
-    seconds: { one: "segundo", other: "segundos" },
-    documents: { one: "documento", other: "documentos" },
-    deliveries: { one: "envío", other: "envíos" },
-    contacts: { one: "contacto", other: "contactos" },
-    deals: { one: "negocio", other: "negocios" },
-    files: { one: "archivo", other: "archivos" },
-    sessions: { one: "sesión", other: "sesiones" },
-    consents: { one: "consentimiento", other: "consentimientos" },
-    PDFs: { one: "PDF", other: "PDF" },
-    entries: { one: "entrada", other: "entradas" },
-    attempts: { one: "intento fallido", other: "intentos fallidos" },
-    states: { one: "paso registrado", other: "pasos registrados" },
+    leads: forms("lead", "leads"),
+    newLeads: forms("lead nuevo", "leads nuevos"),
+    seconds: forms("segundo", "segundos"),
+    documents: forms("documento", "documentos"),
+    deliveries: forms("envío", "envíos"),
+    contacts: forms("contacto", "contactos"),
+    deals: forms("negocio", "negocios"),
+    files: forms("archivo", "archivos"),
+    sessions: forms("sesión", "sesiones"),
+    consents: forms("consentimiento", "consentimientos"),
+    PDFs: forms("PDF", "PDF"),
+    entries: forms("entrada", "entradas"),
+    attempts: forms("intento fallido", "intentos fallidos"),
+    states: forms("paso registrado", "pasos registrados"),
   },
   periods: {
     "1d": "Hoy",
@@ -212,7 +212,6 @@ export const es: Words = {
     first: (n) => `Seleccionar los primeros ${n}`,
     release: "Aprobar",
     reject: "Rechazar",
-    retry: "Intentar ahora",
     progress: (done, all) => `${done} de ${all}`,
     questions: {
       release: (leads) => `¿Aprobar ${leads}?`,
@@ -260,7 +259,6 @@ export const es: Words = {
     contact: "Contacto",
     email: "Correo",
     phone: "Teléfono",
-    language: "Idioma",
     inCRM: "Tal como se escribió. En el CRM está en las propiedades del presupuesto: un contacto que ya existía conserva su nombre, teléfono y empresa.",
     noMail: "Sin correo",
     noMailBecause: (reason) => `El visitante no recibió ninguno: ${reason}.`,
@@ -276,7 +274,6 @@ export const es: Words = {
       timeline: "Plazo",
     },
     message: "Mensaje",
-    deliveries: "Envíos",
     noticed: "Observaciones",
     others: "Otras solicitudes de esta dirección",
     sameVisit: "Otras solicitudes de esta visita",
@@ -328,7 +325,6 @@ export const es: Words = {
     arrived: "Ha llegado.",
     accepted: "El servidor de correo ha aceptado el mensaje.",
     running: "Se está enviando ahora mismo.",
-    waiting: "En espera",
     notSent: (reason) => `No enviado: ${reason}.`,
     unconfirmed: "Se envió tres veces, pero el servidor de correo nunca lo confirmó. Puede haber llegado: pregunta antes de volver a enviarlo.",
     failed: (reason) => `No entregado: ${reason}. Se conserva hasta que lo intentes de nuevo o lo descartes.`,
@@ -392,7 +388,6 @@ export const es: Words = {
 
   funnel: {
     intro: "Hasta dónde llegan los visitantes de la calculadora y qué eligen.",
-    period: "Periodo",
     touch: "Procedencia",
     lastTouch: "Última fuente",
     firstTouch: "Primera fuente",
@@ -422,12 +417,10 @@ export const es: Words = {
     week: "Semana",
     requests: "Solicitudes",
     share: "Porcentaje",
-    language: "Idioma",
     choice: "Opción",
     source: "Fuente y campaña",
     estimates: "Estimaciones",
     worth: "Valor desde",
-    won: "Ganado",
   },
 
   health: {

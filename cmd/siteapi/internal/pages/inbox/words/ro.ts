@@ -1,5 +1,5 @@
 // The words of the inbox in Romanian, which addresses colleagues informally.
-import type { Words } from "./en";
+import { forms, type Words } from "./en";
 
 export const ro: Words = {
   inbox: "Inbox",
@@ -64,20 +64,20 @@ export const ro: Words = {
   },
 
   nouns: {
-    leads: { one: "lead", few: "lead-uri", other: "de lead-uri" },
-    newLeads: { one: "lead nou", few: "lead-uri noi", other: "de lead-uri noi" },
-    seconds: { one: "secundă", few: "secunde", other: "de secunde" },
-    documents: { one: "document", few: "documente", other: "de documente" },
-    deliveries: { one: "livrare", few: "livrări", other: "de livrări" },
-    contacts: { one: "contact", few: "contacte", other: "de contacte" },
-    deals: { one: "tranzacție", few: "tranzacții", other: "de tranzacții" },
-    files: { one: "fișier", few: "fișiere", other: "de fișiere" },
-    sessions: { one: "sesiune", few: "sesiuni", other: "de sesiuni" },
-    consents: { one: "consimțământ", few: "consimțăminte", other: "de consimțăminte" },
-    PDFs: { one: "PDF", few: "PDF-uri", other: "de PDF-uri" },
-    entries: { one: "intrare", few: "intrări", other: "de intrări" },
-    attempts: { one: "încercare eșuată", few: "încercări eșuate", other: "de încercări eșuate" },
-    states: { one: "pas înregistrat", few: "pași înregistrați", other: "de pași înregistrați" },
+    leads: forms("lead", "de lead-uri", "lead-uri"),
+    newLeads: forms("lead nou", "de lead-uri noi", "lead-uri noi"),
+    seconds: forms("secundă", "de secunde", "secunde"),
+    documents: forms("document", "de documente", "documente"),
+    deliveries: forms("livrare", "de livrări", "livrări"),
+    contacts: forms("contact", "de contacte", "contacte"),
+    deals: forms("tranzacție", "de tranzacții", "tranzacții"),
+    files: forms("fișier", "de fișiere", "fișiere"),
+    sessions: forms("sesiune", "de sesiuni", "sesiuni"),
+    consents: forms("consimțământ", "de consimțăminte", "consimțăminte"),
+    PDFs: forms("PDF", "de PDF-uri", "PDF-uri"),
+    entries: forms("intrare", "de intrări", "intrări"),
+    attempts: forms("încercare eșuată", "de încercări eșuate", "încercări eșuate"),
+    states: forms("pas înregistrat", "de pași înregistrați", "pași înregistrați"),
   },
   periods: {
     "1d": "Azi",
@@ -212,7 +212,6 @@ export const ro: Words = {
     first: (n) => `Selectează primele ${n}`,
     release: "Aprobă",
     reject: "Respinge",
-    retry: "Încearcă acum",
     progress: (done, all) => `${done} din ${all}`,
     questions: {
       release: (leads) => `Aprobi ${leads}?`,
@@ -260,7 +259,6 @@ export const ro: Words = {
     contact: "Contact",
     email: "E-mail",
     phone: "Telefon",
-    language: "Limbă",
     inCRM: "Așa cum s-a scris. În CRM se află în proprietățile de ofertă: un contact care exista deja își păstrează numele, telefonul și compania.",
     noMail: "Fără e-mail",
     noMailBecause: (reason) => `Vizitatorul nu a primit niciunul: ${reason}.`,
@@ -276,7 +274,6 @@ export const ro: Words = {
       timeline: "Termen",
     },
     message: "Mesaj",
-    deliveries: "Livrări",
     noticed: "Ce s-a observat",
     others: "Alte cereri de la această adresă",
     sameVisit: "Alte cereri din această vizită",
@@ -328,7 +325,6 @@ export const ro: Words = {
     arrived: "A ajuns.",
     accepted: "Serverul de e-mail a preluat mesajul.",
     running: "Se trimite chiar acum.",
-    waiting: "În așteptare",
     notSent: (reason) => `Netrimis: ${reason}.`,
     unconfirmed: "A fost trimisă de trei ori, dar serverul de e-mail nu a confirmat-o niciodată. Este posibil să fi ajuns: întreabă înainte de a o trimite din nou.",
     failed: (reason) => `Nelivrat: ${reason}. Se păstrează până încerci din nou sau renunți.`,
@@ -392,7 +388,6 @@ export const ro: Words = {
 
   funnel: {
     intro: "Cât de departe ajung vizitatorii calculatorului și ce aleg.",
-    period: "Perioadă",
     touch: "De unde au venit",
     lastTouch: "Ultima sursă",
     firstTouch: "Prima sursă",
@@ -422,12 +417,10 @@ export const ro: Words = {
     week: "Săptămână",
     requests: "Cereri",
     share: "Procent",
-    language: "Limbă",
     choice: "Opțiune",
     source: "Sursă și campanie",
     estimates: "Estimări",
     worth: "Valoare de la",
-    won: "Câștigat",
   },
 
   health: {
