@@ -1,4 +1,5 @@
 // The form's fields. Labels, hints and errors are associated with their fields for screen readers.
+import type { ComponentChildren } from "preact";
 import type { Locale } from "../generated/calculator.js";
 import { saveProgress, type Consent } from "./consents.js";
 import type { Phone } from "./phones.js";
@@ -100,12 +101,11 @@ interface ContactProps {
   website: string;
   onWebsite: (value: string) => void;
   message: string;
-  mostMessage: number;
   onMessage: (value: string) => void;
-  consents: Consent[];
-  onConsent: (consent: Consent, given: boolean) => void;
-  privacyUrl: string | null | undefined;
+  children: ComponentChildren;
 }
+
+const mostMessage = 2000; // characters
 
 export function Contact({ t, contact, explain, onChange, website, onWebsite, ...props }: ContactProps) {
   const messageError = explain("message");
@@ -138,7 +138,7 @@ export function Contact({ t, contact, explain, onChange, website, onWebsite, ...
             {t.message} <small>{t.optional}</small>
           </label>
           <textarea
-            {...{ id: "message", name: "message", rows: 4, maxLength: props.mostMessage, value: props.message }}
+            {...{ id: "message", name: "message", rows: 4, maxLength: mostMessage, value: props.message }}
             aria-invalid={messageError ? "true" : undefined}
             aria-describedby={messageError && "message.error"}
             {...typing(props.onMessage)}
@@ -152,7 +152,7 @@ export function Contact({ t, contact, explain, onChange, website, onWebsite, ...
           />
         </div>
       </div>
-      <Privacy {...{ t, consents: props.consents, onConsent: props.onConsent, url: props.privacyUrl }} />
+      {props.children}
     </fieldset>
   );
 }
@@ -165,7 +165,7 @@ interface PrivacyProps {
 }
 
 /** A note on saved data, the site's privacy policy, and a box for each requested consent. */
-function Privacy({ t, consents, onConsent, url }: PrivacyProps) {
+export function Privacy({ t, consents, onConsent, url }: PrivacyProps) {
   const asksToSave = consents.some(({ purpose }) => purpose === saveProgress);
   return (
     <>

@@ -4,7 +4,7 @@ import type { Locale, SubmitQuoteInput } from "../generated/calculator.js";
 import { readConsents, saveProgress, type Consent } from "./consents.js";
 import { readAttribution, type Draft } from "./draft.js";
 import { Lines, rangeText, useEstimate } from "./estimate.js";
-import { Choices, Contact, Phones, type Errors } from "./fields.js";
+import { Choices, Contact, Phones, Privacy, type Errors } from "./fields.js";
 import { phonesAt } from "./phones.js";
 import { chosen, fieldOf, groups, moneyFormat, readOptions, sentEstimate, type Estimate } from "./quote.js";
 import { ServiceError, type Receipt, type Service, type Site } from "./service.js";
@@ -12,7 +12,6 @@ import { explainError, words, type Words } from "./words.js";
 
 /** The fields of a request that the form shows and can mark as invalid. */
 const formFields = /^(contact|selections)\.|^message$/;
-const mostMessage = 2000; // characters
 const text = (value: string) => value || undefined; // empty fields are omitted
 
 interface Props {
@@ -85,16 +84,19 @@ export function QuoteForm({ service, locale, site, version, draft, update, corre
           )}
         </div>
         <Contact
-          {...{ t, contact, explain, website, onWebsite: setWebsite, message, mostMessage }}
-          {...{ consents, privacyUrl: site.SiteSettings?.privacyUrl }}
+          {...{ t, contact, explain, website, onWebsite: setWebsite, message }}
           onMessage={(value) => change("message", (old) => ({ ...old, message: value }))}
-          onConsent={({ purpose, text }, given) =>
-            update((old) => ({ ...old, agreed: { ...old.agreed, [purpose]: given ? text : undefined } }))
-          }
           onChange={(name, value) =>
             change(`contact.${name}`, (old) => ({ ...old, contact: { ...old.contact, [name]: value } }))
           }
-        />
+        >
+          <Privacy
+            {...{ t, consents, url: site.SiteSettings?.privacyUrl }}
+            onConsent={({ purpose, text }, given) =>
+              update((old) => ({ ...old, agreed: { ...old.agreed, [purpose]: given ? text : undefined } }))
+            }
+          />
+        </Contact>
       </div>
       <aside aria-label={t.range}>
         <h2>{t.range}</h2>

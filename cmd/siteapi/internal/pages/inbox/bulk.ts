@@ -81,11 +81,7 @@ function portionsOf([order, leads]: Orders[number]): Orders {
 }
 
 /** Processes a portion. If the service limits the rate, it waits and tries again. */
-async function runPortion(
-  order: Order,
-  leads: Listed[],
-  stop: AbortSignal,
-): Promise<{ changed: number; failed: Failed[] }> {
+async function runPortion(order: Order, leads: Listed[], stop: AbortSignal) {
   for (;;) {
     try {
       const { changed, failed } = await send(order, leads);

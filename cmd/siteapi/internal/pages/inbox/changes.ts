@@ -1,6 +1,6 @@
 // Updates of a view while it is shown, and the number of new leads while the page is in the background.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type LeadEvent, useLeadEvents } from "./live";
+import { useLeadEvents } from "./live";
 
 /** The references of leads that changed; undefined: any lead may have changed. */
 export type Changed = ReadonlySet<string> | undefined;
@@ -46,7 +46,7 @@ export function useChanges(update: (changed: Changed) => Promise<void>, waits = 
 /** The number of leads that arrived while the page was in the background. */
 export function useUnseen(): number {
   const [unseen, setUnseen] = useState(0);
-  useLeadEvents(({ changes }: LeadEvent) => {
+  useLeadEvents(({ changes }) => {
     const created = changes.filter(({ kind }) => kind === "CREATED").length;
     if (created && !isActive()) setUnseen((n) => n + created);
   });

@@ -28,6 +28,7 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
   const now = useNow();
   const waits = list.nodes?.some(isUnderWay);
   useChanges(() => list.renew(), waits);
+  const atLeast = list.hasMore ? "≥ " : "";
   const nodes = list.nodes ?? [];
   const groups = [...Map.groupBy(nodes, cause)].filter(([why, waiting]) => why && waiting.length > 1);
   const card = (delivery: Listed) => (
@@ -79,7 +80,7 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         {groups.map(([why, waiting]) => (
           <details class="card unreachable" key={why}>
             <summary>
-              {words.deliveries.waiting(why, since(waiting, now), atLeast(waiting.length, list.hasMore))}
+              {words.deliveries.waiting(why, since(waiting, now), atLeast + plural(waiting.length, words.nouns.leads))}
             </summary>
             {waiting.map(card)}
           </details>
@@ -105,8 +106,6 @@ function since(waiting: readonly Delivery[], now: number): string {
   const first = waiting.flatMap(({ attempts }) => attempts.map(({ at }) => at)).sort()[0] ?? "";
   return day(first, now) === words.today ? clock(first) : exact(first);
 }
-
-const atLeast = (n: number, hasMore: boolean) => `${hasMore ? "≥ " : ""}${plural(n, words.nouns.leads)}`;
 
 interface DecisionsProps {
   delivery: Delivery;

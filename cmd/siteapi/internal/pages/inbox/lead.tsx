@@ -146,9 +146,6 @@ const undecided = ({ state }: Lead) => state === "IN_REVIEW" || state === "REJEC
 
 const visitorMail = ({ deliveries }: Lead) => deliveries?.find(({ target }) => target === "VISITOR_MAIL");
 
-/** The address of the mail to the visitor, which an operator may have corrected. */
-const mailAddress = (lead: Lead) => visitorMail(lead)?.email ?? lead.contact?.email;
-
 function Head({ lead, now }: { lead: Lead; now: number }) {
   const name = nameOf(lead);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -176,7 +173,7 @@ function Head({ lead, now }: { lead: Lead; now: number }) {
 function ContactCard({ lead, change }: LeadProps) {
   const { contact } = lead;
   const mail = visitorMail(lead);
-  const mailTo = mailAddress(lead);
+  const mailTo = mail?.email ?? contact?.email; // an operator may have corrected it
   const subject = encodeURIComponent(`${mailSubject[lead.locale ?? "en"]} ${lead.reference}`);
   const inCRM = lead.deliveries?.some(({ target, state }) => target === "CRM" && state === "DELIVERED");
   return (

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadEventsDocument, type LeadEventsSubscription } from "../generated/inbox";
 import { graphqlPath, headersFor } from "./service";
 
-export type LeadEvent = LeadEventsSubscription["leadEvents"];
+type LeadEvent = LeadEventsSubscription["leadEvents"];
 
 const firstWait = 1_000; // before the first attempt after a disconnection, in milliseconds
 const maxWait = 5_000;

@@ -33,13 +33,6 @@ export function Closed() {
   );
 }
 
-const TokenField = () => (
-  <>
-    <label for="token">{words.login.token}</label>
-    <input id="token" name="token" type="password" required autofocus={!withAccounts} aria-describedby="why" />
-  </>
-);
-
 export function LogIn() {
   const [failure, setFailure] = useState<Failure>();
   const [busy, setBusy] = useState(false);
@@ -63,7 +56,12 @@ export function LogIn() {
         {withAccounts && (
           <button type="button" class="primary" onClick={() => signIn()}>{words.login.account}</button>
         )}
-        {acceptsTokens && <TokenField />}
+        {acceptsTokens && (
+          <>
+            <label for="token">{words.login.token}</label>
+            <input id="token" name="token" type="password" required autofocus={!withAccounts} aria-describedby="why" />
+          </>
+        )}
         <p id="why" class="bad-text" role="alert">
           {failure?.message ?? notice}
           {failure?.kind === "limited" && ` ${words.login.wait(plural(failure.retryAfter, words.nouns.seconds))}`}

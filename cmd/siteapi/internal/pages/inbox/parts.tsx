@@ -249,7 +249,7 @@ export function LanguageSelect() {
 }
 
 /** A short message that disappears by itself, unless it is about something that is under way. */
-export interface Toast {
+interface Toast {
   text: string;
   tone: Tone;
   /** A button on the message, which stays longer then. */

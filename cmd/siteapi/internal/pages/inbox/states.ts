@@ -1,5 +1,5 @@
 // The states of leads and deliveries: their colors, and sentences about deliveries.
-import type { DeliveryState, DeliveryTarget, HealthState, LeadState, Locale, NoMailReason, PriceStatus } from "../generated/inbox";
+import type { DeliveryState, HealthState, LeadState, Locale, OneDeliveryFragment as Delivery, PriceStatus } from "../generated/inbox";
 import { relative } from "./format";
 import { words } from "./words";
 
@@ -51,14 +51,6 @@ export const mailSubject: Record<Locale, string> = {
   es: "Su solicitud de presupuesto",
   ro: "Solicitarea dumneavoastră de ofertă",
 };
-
-interface Delivery {
-  target: DeliveryTarget;
-  state: DeliveryState;
-  nextAttemptAt: string | null;
-  reason: string | null;
-  noMailReason: NoMailReason | null;
-}
 
 /** Describes the state of a delivery in a sentence. */
 export function deliverySentence(d: Delivery, now: number): string {

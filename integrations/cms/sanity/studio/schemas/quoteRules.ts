@@ -1,8 +1,5 @@
 import {defineField, defineType} from 'sanity'
 
-const decimals = (currency: unknown) =>
-  new Intl.NumberFormat('en', {style: 'currency', currency: String(currency)}).resolvedOptions().maximumFractionDigits
-
 /** The pricing rules of the quote options: one document with the _id "quoteRules". */
 export const quoteRules = defineType({
   name: 'quoteRules',
@@ -65,7 +62,8 @@ export const quoteRules = defineType({
 function wholeMinorUnits(amount: number | undefined, {document}: {document?: Record<string, unknown>}) {
   if (amount === undefined || !document?.currency) return true
   try {
-    const places = decimals(document.currency)
+    const format = new Intl.NumberFormat('en', {style: 'currency', currency: String(document.currency)})
+    const places = format.resolvedOptions().maximumFractionDigits
     return Number(amount.toFixed(places)) === amount ? true : `At most ${places} decimals in ${document.currency}`
   } catch {
     return true // an invalid currency is reported by its own check

@@ -1,15 +1,15 @@
 import {defineArrayMember, defineField, defineType, type UrlRule} from 'sanity'
 import {localizedString, strings} from './fields'
 
-const days = [
-  ['monday', 'Monday'],
-  ['tuesday', 'Tuesday'],
-  ['wednesday', 'Wednesday'],
-  ['thursday', 'Thursday'],
-  ['friday', 'Friday'],
-  ['saturday', 'Saturday'],
-  ['sunday', 'Sunday'],
-] as const
+const days = {
+  monday: 'Monday',
+  tuesday: 'Tuesday',
+  wednesday: 'Wednesday',
+  thursday: 'Thursday',
+  friday: 'Friday',
+  saturday: 'Saturday',
+  sunday: 'Sunday',
+}
 
 /** Accepts only addresses that begin with https. */
 const https = (rule: UrlRule) => rule.uri({scheme: ['https']})
@@ -97,7 +97,7 @@ export const siteSettings = defineType({
       name: 'businessHours',
       title: 'Opening hours',
       type: 'object',
-      fields: days.map(([name, title]) => localizedString(name, title, {description: 'For example, "09:00 - 18:00" or "Closed"'})),
+      fields: Object.entries(days).map(([name, title]) => localizedString(name, title, {description: 'For example, "09:00 - 18:00" or "Closed"'})),
     }),
   ],
   preview: {prepare: () => ({title: 'Site settings'})},
