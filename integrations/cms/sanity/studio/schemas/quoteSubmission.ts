@@ -59,7 +59,7 @@ export const quoteSubmission = defineType({
             ...strings({purpose: 'Purpose'}),
             ...plain('boolean', {given: 'Given'}),
             defineField({name: 'text', title: 'Wording', type: 'text'}),
-            ...plain('boolean', {siteWording: "The site's wording"}),
+            defineField({name: 'siteWording', title: "The site's wording", type: 'boolean'}),
             ...plain('datetime', {withdrawnAt: 'Withdrawn'}),
           ],
         }),
