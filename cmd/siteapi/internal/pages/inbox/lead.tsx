@@ -226,10 +226,9 @@ function RequestCard({ lead }: { lead: Lead }) {
       {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
         <Fact name={words.lead.sentAs}><Estimate of={lead.sentEstimate} /></Fact>
       )}
-      {(["projectType", "complexity", "timeline"] as const).map((field) => {
-        const slug = selections[field];
-        return slug && <Fact key={field} name={fields[field]}>{choice(field, slug)}</Fact>;
-      })}
+      <Fact name={fields.projectType}>{choice("projectType", selections.projectType)}</Fact>
+      {selections.complexity && <Fact name={fields.complexity}>{choice("complexity", selections.complexity)}</Fact>}
+      {selections.timeline && <Fact name={fields.timeline}>{choice("timeline", selections.timeline)}</Fact>}
       {selections.features.length > 0 && (
         <Fact name={fields.features}>
           <span class="tags">
