@@ -50,11 +50,10 @@ func (c *scriptedCMS) Fetch(context.Context, cms.Query) ([]cms.Document, error) 
 
 func (c *scriptedCMS) Ping(context.Context) error { return nil }
 
-// clock is a clock that a test advances.
+// clock is a clock that stands still.
 type clock struct{ ms atomic.Int64 }
 
-func (c *clock) now() time.Time          { return time.UnixMilli(c.ms.Load()) }
-func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+func (c *clock) now() time.Time { return time.UnixMilli(c.ms.Load()) }
 
 func newService(t *testing.T, source cms.Content, fallbackDir string, c *clock) *Service {
 	t.Helper()

@@ -29,8 +29,8 @@ strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', value ->> 'at', %[1]s))) FROM json_each(%[2
 		fmt.Sprintf(`UPDATE deliveries SET running_until = max(0, running_until - %[1]d), next_at = max(0, next_at - %[1]d)`,
 			by.Milliseconds()),
 		`UPDATE deliveries SET handed_over = ` + fmt.Sprintf(shifted, seconds, `handed_over`) + ` WHERE handed_over <> ''`,
-		`UPDATE river_job SET metadata = json_set(metadata, '$.output', ` +
-			fmt.Sprintf(shifted, seconds, `metadata, '$.output'`) + `) WHERE metadata ->> 'output' <> ''`,
+		`UPDATE river_job SET metadata = json_set(metadata, '$.output', json(` +
+			fmt.Sprintf(shifted, seconds, `metadata, '$.output'`) + `)) WHERE metadata ->> 'output' <> ''`,
 		`UPDATE river_job SET scheduled_at = datetime(scheduled_at, ` + seconds + `),
 attempted_at = datetime(attempted_at, ` + seconds + `)`,
 	} {
