@@ -177,7 +177,10 @@ func (s *Store) DismissDelivery(
 // ResendLead delivers a stored lead to a target again. It returns ErrUnderWay if a
 // delivery to the target has not ended, and ErrNotFound if the lead is unknown. A
 // corrected address, if it is not empty, becomes the recipient of the delivery from now on.
-func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Target, corrected string) error {
+// The audit gets its entries only if the lead is resent.
+func (s *Store) ResendLead(
+	ctx context.Context, leadID string, target lead.Target, corrected string, audit ...AuditEntry,
+) error {
 	return s.write(ctx, "resending a lead", func(ctx context.Context, tx Tx) error {
 		list, err := readDeliveries(ctx, tx, DeliveryFilter{Leads: []string{leadID}, Target: target})
 		if err != nil {
@@ -190,7 +193,10 @@ func (s *Store) ResendLead(ctx context.Context, leadID string, target lead.Targe
 		if err := exists(ctx, tx, leadID); err != nil {
 			return err
 		}
-		if err := enqueue(ctx, tx, []string{leadID}, target); err != nil || corrected == "" {
+		if err := enqueue(ctx, tx, []string{leadID}, target); err != nil {
+			return err
+		}
+		if err := appendAudit(ctx, tx, audit); err != nil || corrected == "" {
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE deliveries SET recipient = $3, mailbox = $4 WHERE lead_id = $1 AND target = $2`,

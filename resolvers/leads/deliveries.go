@@ -159,10 +159,8 @@ func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target
 	if email != "" {
 		detail["corrected"] = true
 	}
-	if err := r.Operators.Record(ctx, schema.AuditActionResent, leadID, detail); err != nil {
-		return err
-	}
-	return r.Store.ResendLead(ctx, leadID, target, email)
+	entry := r.Operators.Entry(ctx, schema.AuditActionResent, leadID, detail)
+	return r.Store.ResendLead(ctx, leadID, target, email, entry)
 }
 
 // RetryDelivery resolves the root field `retryDelivery`.

@@ -124,9 +124,10 @@ func attempts(t *testing.T, s Subject) {
 	d := begin(first.Job, nil)
 	is(lead.Running)
 	begin(first.Job, store.ErrUnderWay)
-	if err := db.ResendLead(t.Context(), id, lead.CMS, ""); !errors.Is(err, store.ErrUnderWay) {
+	if err := db.ResendLead(t.Context(), id, lead.CMS, "", entry(1, id)); !errors.Is(err, store.ErrUnderWay) {
 		t.Errorf("resending a running delivery: %v", err)
 	}
+	wantEntries(t, db, 0) // since it was refused
 	if _, running, err := db.RemoveDeliveries(t.Context(), []string{id}); running != 1 || err != nil {
 		t.Errorf("%d are running, %v", running, err)
 	}
@@ -148,7 +149,8 @@ func attempts(t *testing.T, s Subject) {
 	end(t, db, id, lead.Delivered)
 	begin(is(lead.Delivered).Job, store.ErrNotFound)
 
-	ok(t, db.ResendLead(t.Context(), id, lead.CMS, ""))
+	ok(t, db.ResendLead(t.Context(), id, lead.CMS, "", entry(2, id)))
+	wantEntries(t, db, 1)
 	d = begin(is(lead.Pending).Job, nil)
 	if d.Attempts != 1 || d.Sending != 1 || len(d.Arrived)+len(d.HandedOver) != 0 {
 		t.Errorf("the resent delivery is %+v", d)

@@ -218,7 +218,10 @@ function RequestCard({ lead }: { lead: Lead }) {
     const line = price?.lines.find((part) => part.field === field && part.slug === slug);
     return line ? amount(line.amount, lead.estimate.currency) : price?.unpriced.includes(slug) && words.lead.noPrice;
   };
-  const choice = (field: string, slug: string) => [label(field, slug), amountOf(field, slug)].filter(Boolean).join(" · ");
+  const choice = (field: string, slug: string) => {
+    const cost = amountOf(field, slug);
+    return <>{label(field, slug)}{cost && <span translate={false}> · {cost}</span>}</>;
+  };
   return (
     <Card title={words.lead.request}>
       <p class="estimate"><Estimate of={lead.estimate} /></p>
