@@ -143,6 +143,10 @@ func ListDetail(ctx context.Context, n int) map[string]any {
 func (r *Resolver) AuditPage(
 	ctx context.Context, f store.AuditFilter, first int, after string,
 ) (*schema.AuditConnection, error) {
+	if err := schema.CheckPeriod(f.Since, f.Until); err != nil {
+		return nil, err
+	}
+
 	if f.Operator != "" {
 		known, err := r.Store.Actors(ctx)
 		if err != nil {
