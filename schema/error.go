@@ -144,10 +144,9 @@ func Above(field, other string) FieldError {
 	return bounded(field, FieldCodeAboveField, "field", other, "must not be greater than "+other)
 }
 
-// CheckPeriod returns an error if a period, which excludes its end, has no moment. A zero
-// time is no limit.
+// CheckPeriod returns an error if a period ends before it begins. A zero time is no limit.
 func CheckPeriod(since, until time.Time) error {
-	if !until.IsZero() && !until.After(since) {
+	if !until.IsZero() && until.Before(since) {
 		return BadInput(Above("since", "until"))
 	}
 	return nil

@@ -73,8 +73,9 @@ export async function watchedPage(context, base) {
   return { page, faults, requests };
 }
 
-/** Returns axe's violations of WCAG and of good practice, with their elements. */
+/** Returns axe's violations of WCAG and of good practice, with their elements, once nothing is being loaded: then it is paler. */
 export async function violations(page) {
+  await page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'));
   await page.evaluate(axe.source); // like a debugger, which the page's policy does not restrict
   const result = await page.evaluate(() => window.axe.run());
   return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);

@@ -47,7 +47,6 @@ func TestAuditFilters(t *testing.T) {
 			`action: NOTE`:                   "",
 			`operator: "eve"`:                "BAD_USER_INPUT",
 			`since: "2026-11-03T00:00:00Z", until: "2026-11-02T00:00:00Z"`: "BAD_USER_INPUT",
-			`since: "2026-11-03T00:00:00Z", until: "2026-11-03T00:00:00Z"`: "BAD_USER_INPUT",
 			`operator: "dana"`: "BAD_USER_INPUT",
 		} {
 			data, code := s.OperateAs(schema.RoleAdmin, `{ audit(`+filter+`, first: 50) { edges { node { id } } } }`)
