@@ -41,7 +41,7 @@ var views = []view{ //nolint:gochecknoglobals // a constant table
 		`"sort":"NEWEST","state":"UNDER_WAY"`,
 		`"sort":"LARGEST","status":"WAITING","owner":"ana@example.com"`,
 		`"sort":"NEWEST","locale":"es","source":"newsletter","currency":"RON"`,
-		`"sort":"NEWEST","owner":"nobody@example.com"`,
+		`"sort":"NEWEST","owner":"ben@example.com"`,
 	}},
 	{"search", 300, []string{"Leads"}, []string{
 		`"sort":"NEWEST","search":"srl"`,
@@ -51,7 +51,7 @@ var views = []view{ //nolint:gochecknoglobals // a constant table
 		`"sort":"OLDEST","search":"magazin"`,
 		`"sort":"NEWEST","search":"popaescu17@gmail.com"`,
 		`"sort":"NEWEST","search":"nobody"`,
-		`"sort":"NEWEST","search":"s","status":"CLOSED","owner":"nobody@example.com"`,
+		`"sort":"NEWEST","search":"s","status":"CLOSED","owner":"ben@example.com"`,
 	}},
 	{"filter-and-counts", 500, []string{"Leads", "LeadCounts"}, []string{
 		`"sort":"NEWEST"`,
