@@ -14,7 +14,7 @@ import (
 const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
-// writePage sends a page, which shows personal data to whoever has its address.
+// writePage sends a page, which shows personal data to anyone who has its address.
 func writePage(w http.ResponseWriter, r *http.Request, status int, page *schema.File) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

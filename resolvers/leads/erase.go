@@ -41,7 +41,7 @@ type erasure struct {
 	*Resolver
 	email     string   // the given spelling
 	spellings []string // possible spellings of the address in the CMS and the CRM
-	shared    []string // what remains of corrected addresses
+	shared    []string // copies that stay because other leads share them
 	entry     store.AuditEntry
 	stored    []string // ids of the leads in the database
 	known     []string // ids of the leads in the database or the CMS

@@ -48,17 +48,17 @@ func at(value any, path string) any {
 func (r *document) print(w io.Writer, response json.RawMessage, more bool) error {
 	value := decode(response)
 	tables := r.tables(value)
-	_, isObject := value.(map[string]any)
+	object, isObject := value.(map[string]any)
 	switch {
 	case r.json:
 		return printJSON(w, response)
 	case r.csv:
 		return r.printCSV(w, tables)
 	case isObject:
-		r.printFields(w, "", slices.DeleteFunc(slices.Clone(r.op.Root.SelectionSet), func(s ast.Selection) bool {
-			field, ok := s.(*ast.Field)
-			return ok && slices.ContainsFunc(tables, func(t listing) bool { return t.name == field.Alias })
-		}), value)
+		for _, t := range tables {
+			delete(object, t.name)
+		}
+		r.printFields(w, "", r.op.Root.SelectionSet, object)
 	case len(tables) == 0:
 		_, _ = fmt.Fprintln(w, r.cell(value))
 	case len(tables[0].rows) == 0:

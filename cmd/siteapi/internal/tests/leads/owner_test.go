@@ -46,7 +46,7 @@ func TestOwnersAreOperators(t *testing.T) {
 		"former@lumen.test":            "",               // owns another lead
 		"unverified@lumen.test":        "BAD_USER_INPUT", // anybody may claim it
 		"one@example.com":              "BAD_USER_INPUT", // the visitor
-		"name.6f1e@other.example":      "BAD_USER_INPUT", // what a message told an assistant
+		"name.6f1e@other.example":      "BAD_USER_INPUT", // what a message asked an assistant to set
 		"ana+sales@lumen.test.example": "BAD_USER_INPUT",
 		"ana@lumen.test":               "BAD_USER_INPUT", // another mailbox
 		"lumen.test":                   "BAD_USER_INPUT", // no address
