@@ -53,10 +53,10 @@ type Eraser interface {
 	// driver that stores no contacts returns nil.
 	Erase(ctx context.Context, email string) error
 
-	// EraseDeals removes a person with the given addresses from the deals of the given
-	// leads, according to [ErasedDeal], and then deletes those that are still in their
-	// first stage. The others stay, as records of the firm: it returns the ids of their
-	// leads. It is called before Erase.
+	// EraseDeals finds deals like FindDeals. It removes the person from each, according to
+	// [ErasedDeal], and then deletes those that are still in their first stage. The others
+	// stay, as records of the firm: it returns the ids of their leads. It is called before
+	// Erase. A driver that stores no deals returns nil.
 	EraseDeals(ctx context.Context, leads, emails []string) (kept []string, err error)
 }
 
