@@ -79,11 +79,8 @@ func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *tim
 		Locale:     string(schema.ValueOr(locale, "")),
 		FirstTouch: touch == schema.FunnelTouchFirst,
 	}
-	err := schema.CheckPeriod(f.Since, f.Until)
-	if err == nil {
-		f.Sources, f.Campaigns, err = r.Operators.Origins(ctx, trimmed(source), trimmed(campaign))
-	}
-	if err != nil {
+	var err error
+	if f.Sources, f.Campaigns, err = r.Operators.Origins(ctx, trimmed(source), trimmed(campaign)); err != nil {
 		return nil, err
 	}
 	return r.Resolver.Funnel.Funnel(ctx, f)

@@ -139,19 +139,6 @@ func NotAllowed(field string, allowed []string) FieldError {
 	return bounded(field, FieldCodeNotAllowed, "allowed", append([]string{}, allowed...), message)
 }
 
-// Above returns the error of a field whose value must not exceed that of another one.
-func Above(field, other string) FieldError {
-	return bounded(field, FieldCodeAboveField, "field", other, "must not be greater than "+other)
-}
-
-// CheckPeriod returns an error if a period ends before it begins. A zero time is no limit.
-func CheckPeriod(since, until time.Time) error {
-	if !until.IsZero() && until.Before(since) {
-		return BadInput(Above("since", "until"))
-	}
-	return nil
-}
-
 // UnknownField returns the error of a field that does not exist, with the names of those
 // that do.
 func UnknownField(name string, known []string) FieldError {

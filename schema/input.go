@@ -163,8 +163,16 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 		required = required || given.Value.Kind != ast.Variable || variable.Type.NonNull || sent
 	}
 
+	con := c.constraint(arg.Directives)
 	if value != nil || required {
-		c.value(arg.Type, c.constraint(arg.Directives), value)
+		c.value(arg.Type, con, value)
+	}
+	if con == nil {
+		return
+	}
+	if other := field.Arguments.ForName(con.NotAbove); other != nil {
+		high, _ := other.Value.Value(c.vars) // an error is that of the other argument
+		c.order("", value, con.NotAbove, high)
 	}
 }
 
@@ -268,13 +276,22 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 	}
 }
 
-// order checks a field whose number must not exceed that of a sibling field.
+// order checks a field whose number or time must not exceed that of a sibling field.
 func (c *inputCheck) order(name string, low any, other string, high any) {
-	l, ok1 := number(low)
-	h, ok2 := number(high)
+	l, ok1 := rank(low)
+	h, ok2 := rank(high)
 	if ok1 && ok2 && l > h {
-		c.add(Above(name, other))
+		c.add(bounded(name, FieldCodeAboveField, "field", other, "must not be greater than "+other))
 	}
+}
+
+// rank returns a number by which numbers or times are ordered.
+func rank(value any) (float64, bool) {
+	if _, isText := value.(string); isText {
+		at, err := graphql.UnmarshalTime(value)
+		return float64(at.UnixMilli()), err == nil && !at.IsZero()
+	}
+	return number(value)
 }
 
 func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {

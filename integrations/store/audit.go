@@ -111,21 +111,6 @@ func (s *Store) Operators(ctx context.Context) ([]string, error) {
 		`SELECT DISTINCT name FROM operators ORDER BY name`)
 }
 
-// Actors returns the actors of entries and their display names, in alphabetical order.
-func (s *Store) Actors(ctx context.Context) ([]string, error) {
-	return all[string](ctx, s.db, "reading the actors",
-		`SELECT actor AS name FROM audit UNION SELECT name FROM operators ORDER BY name`)
-}
-
-// Owners returns the addresses, in lower case, of operators who have acted or are logged in
-// and of owners of leads.
-func (s *Store) Owners(ctx context.Context) ([]string, error) {
-	return all[string](ctx, s.db, "reading the owners", `SELECT address FROM (
-SELECT lower(name) AS address FROM operators UNION SELECT email FROM logins
-UNION SELECT lower(subject) FROM logins UNION SELECT owner FROM leads
-) AS known WHERE address LIKE '%@%' ORDER BY address`)
-}
-
 // auditHash returns the hash of an entry that follows a previous one.
 func auditHash(previous, e AuditEntry) string {
 	// Encoding strings and numbers cannot fail.

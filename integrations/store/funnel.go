@@ -135,12 +135,3 @@ func (c *conditions) origin(touch string, sources, campaigns []string) {
 	givenIn(c, touch+"source", sources)
 	givenIn(c, touch+"campaign", campaigns)
 }
-
-// Origins returns the values of a part of the visitors' touches, "source" or "campaign", the
-// most frequent first.
-func (s *Store) Origins(ctx context.Context, part string) ([]string, error) {
-	return all[string](ctx, s.db, "reading the origins of visitors", fmt.Sprintf(`SELECT origin FROM (
-  SELECT first_%[1]s AS origin FROM leads UNION ALL SELECT last_%[1]s FROM leads
-  UNION ALL SELECT first_%[1]s FROM sessions UNION ALL SELECT last_%[1]s FROM sessions
-) AS known WHERE origin <> '' GROUP BY origin ORDER BY count(*) DESC, origin`, part))
-}

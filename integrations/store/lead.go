@@ -44,8 +44,8 @@ CASE outcome WHEN '' THEN 0 ELSE outcome_at END AS "outcome.at",
 coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS "outcome.by"`
 
 	insertLead = `INSERT INTO leads (id, session_id, mailbox, body, content_key, submitted_at, review,
-locale, last_source, last_campaign, first_source, first_campaign, currency, amount, texts)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (content_key) DO NOTHING`
+locale, last_source, last_campaign, first_source, first_campaign, currency, amount, project_type, texts)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (content_key) DO NOTHING`
 
 	insertKey = `INSERT INTO idempotency_keys (key, lead_id) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
 )
@@ -131,7 +131,7 @@ WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.Idempotency
 		l.ID, l.SessionID, mailbox.Key(l.Contact.Email), accepted(l), n.ContentKey, l.SubmittedAt,
 		l.InReview, l.Locale, l.Attribution.Source, l.Attribution.Campaign,
 		l.FirstAttribution.Source, l.FirstAttribution.Campaign, l.Estimate.Currency, l.Estimate.Min,
-		n.Texts)
+		l.Selections.ProjectType, n.Texts)
 	if err != nil {
 		return lead.Lead{}, false, err
 	}

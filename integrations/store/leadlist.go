@@ -140,10 +140,7 @@ func (c *conditions) match(f Filter) {
 	c.given("locale = ?", f.Locale)
 	c.origin("last_", f.Sources, f.Campaigns)
 
-	if f.ProjectType != "" {
-		slug := strings.ReplaceAll(f.ProjectType, "_", `\_`)
-		c.add(`body LIKE ? ESCAPE '\'`, `%"projectType":"`+slug+`"%`)
-	}
+	c.given("project_type = ?", f.ProjectType)
 	c.given(`id IN (SELECT lead_id FROM consents
 WHERE purpose = ? AND given = 1 AND withdrawn_at = 0)`, f.Consent)
 
@@ -155,4 +152,32 @@ WHERE purpose = ? AND given = 1 AND withdrawn_at = 0)`, f.Consent)
 
 	c.given("submitted_at >= ?", f.Since)
 	c.given("submitted_at < ?", f.Until)
+}
+
+// knownValues has the queries for the values that exist of what lists are filtered by: the
+// origins of visitors, the most frequent first, and others in alphabetical order.
+var knownValues = map[string]string{
+	"source":      strings.ReplaceAll(knownOrigins, "PART", "source"),
+	"campaign":    strings.ReplaceAll(knownOrigins, "PART", "campaign"),
+	"projectType": `SELECT DISTINCT project_type FROM leads ORDER BY project_type`,
+	"consent":     `SELECT DISTINCT purpose FROM consents ORDER BY purpose`,
+
+	// Addresses, in lower case, of operators who have acted or are logged in and of owners.
+	"owner": `SELECT address FROM (
+SELECT lower(name) AS address FROM operators UNION SELECT email FROM logins
+UNION SELECT lower(subject) FROM logins UNION SELECT owner FROM leads
+) AS known WHERE address LIKE '%@%' ORDER BY address`,
+
+	// The actors of audit entries, and their display names.
+	"operator": `SELECT actor AS name FROM audit UNION SELECT name FROM operators ORDER BY name`,
+}
+
+const knownOrigins = `SELECT origin FROM (
+  SELECT first_PART AS origin FROM leads UNION ALL SELECT last_PART FROM leads
+  UNION ALL SELECT first_PART FROM sessions UNION ALL SELECT last_PART FROM sessions
+) AS known WHERE origin <> '' GROUP BY origin ORDER BY count(*) DESC, origin`
+
+// Known returns the values that exist of what an argument of the schema filters by.
+func (s *Store) Known(ctx context.Context, argument string) ([]string, error) {
+	return all[string](ctx, s.db, "reading the values of a filter", knownValues[argument])
 }

@@ -89,51 +89,16 @@ func (r *Resolver) Page(
 	return page, nil
 }
 
-// checkFilter returns an error if a filter that found nothing has a value of no lead, or a
-// range that is upside down.
-func (r *Resolver) checkFilter(ctx context.Context, f store.Filter) error {
-	if err := schema.CheckPeriod(f.Since, f.Until); err != nil {
-		return err
-	}
-	if f.AtLeast != nil && f.AtMost != nil && *f.AtLeast > *f.AtMost {
-		return schema.BadInput(schema.Above("amountFrom", "amountTo"))
-	}
+// checkFilter returns an error if a filter that found nothing has a value of no lead.
+func (r *Resolver) checkFilter(ctx context.Context, f store.Filter) (err error) {
 	if f.Owner != nil {
-		if err := r.Operators.CheckOwner(ctx, crm.Address(*f.Owner)); err != nil {
-			return err
-		}
+		err = r.Operators.CheckOwner(ctx, crm.Address(*f.Owner))
 	}
-
-	recent, _, err := r.list(ctx, store.Filter{Newest: true, Limit: 500})
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = r.Operators.Spellings(ctx, "consent", &f.Consent)
 	}
-	var projects, purposes []string
-	for _, l := range recent {
-		projects = append(projects, l.Selections.ProjectType)
-		for _, c := range l.Consents {
-			purposes = append(purposes, c.Purpose)
-		}
-	}
-	if err := r.checkValue(ctx, "consent", f.Consent, purposes, store.Filter{Consent: f.Consent}); err != nil {
-		return err
-	}
-	if r.Options != nil && r.Options(ctx)[f.ProjectType] != "" {
-		return nil
-	}
-	return r.checkValue(ctx, "projectType", f.ProjectType, projects, store.Filter{ProjectType: f.ProjectType})
-}
-
-// checkValue returns an error that names the known values if a value is none of them and no
-// lead matches the filter that has only this value.
-func (r *Resolver) checkValue(ctx context.Context, field, value string, known []string, alone store.Filter) error {
-	if value == "" || len(known) == 0 || slices.Contains(known, value) {
-		return nil
-	}
-	alone.Limit = 1
-	found, _, err := r.list(ctx, alone)
-	if err == nil && len(found) == 0 {
-		err = operators.Unknown(field, unique(known))
+	if err == nil && (r.Options == nil || r.Options(ctx)[f.ProjectType] == "") {
+		_, err = r.Operators.Spellings(ctx, "projectType", &f.ProjectType)
 	}
 	return err
 }

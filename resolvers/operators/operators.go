@@ -37,7 +37,7 @@ func (r *Resolver) CheckOwner(ctx context.Context, owner string) error {
 	if owner == "" {
 		return nil
 	}
-	known, err := r.Store.Owners(ctx)
+	known, err := r.Store.Known(ctx, "owner")
 	if err != nil {
 		return err
 	}
@@ -49,25 +49,23 @@ func (r *Resolver) CheckOwner(ctx context.Context, owner string) error {
 	if slices.Contains(known, owner) {
 		return nil
 	}
-
-	invalid := schema.NotAllowed("owner", known)
-	invalid.Message = strings.TrimSuffix("must be an operator who has signed in with an account, or whose address "+
-		"is a name in ADMIN_TOKENS: "+strings.Join(known, ", "), ": ")
-	refused := schema.BadInput(invalid)
-	refused.Message = "The owner " + invalid.Message + "."
-	return refused
+	return unknown("owner", known,
+		"; an owner must have signed in with an account, or the address must be a name in ADMIN_TOKENS")
 }
 
-// Origins returns the stored spellings of a source and of a campaign, the values of a filter,
-// regardless of letter case. A value that no visitor had is an error.
+// Origins returns the stored spellings of a source and of a campaign, by which leads or
+// sessions are filtered.
 func (r *Resolver) Origins(ctx context.Context, source, campaign *string) (sources, campaigns []string, err error) {
-	if sources, err = r.spellings(ctx, "source", source); err == nil {
-		campaigns, err = r.spellings(ctx, "campaign", campaign)
+	if sources, err = r.Spellings(ctx, "source", source); err == nil {
+		campaigns, err = r.Spellings(ctx, "campaign", campaign)
 	}
 	return sources, campaigns, err
 }
 
-func (r *Resolver) spellings(ctx context.Context, part string, value *string) ([]string, error) {
+// Spellings returns the stored spellings of the value of a filter, regardless of letter case.
+// A value that nothing has is an error that names those that exist. A nil value is no
+// filter, and an empty one is what has no value.
+func (r *Resolver) Spellings(ctx context.Context, argument string, value *string) ([]string, error) {
 	switch {
 	case value == nil:
 		return nil, nil
@@ -75,28 +73,29 @@ func (r *Resolver) spellings(ctx context.Context, part string, value *string) ([
 		return []string{""}, nil
 	}
 
-	known, err := r.Store.Origins(ctx, part)
+	known, err := r.Store.Known(ctx, argument)
 	alike := slices.DeleteFunc(slices.Clone(known), func(s string) bool { return !strings.EqualFold(s, *value) })
 	if err == nil && len(alike) == 0 && len(known) > 0 {
 		// A value that few visitors had could identify one to a viewer.
 		if IsViewer(ctx) {
 			known = nil
 		}
-		err = Unknown(part, known)
+		err = unknown(argument, known, "")
 	}
 	return append(alike, *value), err
 }
 
-// Unknown returns the error of a filter with a value that nothing has. It names the values that
-// the caller may know.
-func Unknown(field string, known []string) error {
-	invalid := schema.NotAllowed(field, known[:min(len(known), schema.MaxFieldErrors)])
+// unknown returns the error of an argument with a value that nothing has. It names some that
+// exist.
+func unknown(argument string, known []string, explanation string) error {
+	invalid := schema.NotAllowed(argument, known[:min(len(known), schema.MaxFieldErrors)])
 	if len(known) == 0 {
 		invalid.Message = "is not known"
 	}
-	unknown := schema.BadInput(invalid)
-	unknown.Message = "The " + field + " " + invalid.Message + "."
-	return unknown
+	invalid.Message += explanation
+	refused := schema.BadInput(invalid)
+	refused.Message = "The " + argument + " " + invalid.Message + "."
+	return refused
 }
 
 // Names resolves the root field `operatorNames`.

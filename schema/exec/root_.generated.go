@@ -3163,7 +3163,7 @@ var sources = []*ast.Source{
     "Only entries of the operator with this name or actor. Another one than those recorded fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     operator: String @constraint(maxLength: 254)
     "Only entries of this time or later."
-    since: DateTime
+    since: DateTime @constraint(notAbove: "until")
     "Only entries before this time."
     until: DateTime
     "Maximum number of entries per page, 1 to 500."
@@ -3495,7 +3495,7 @@ directive @constraint(
   min: Float
   "Largest allowed number, inclusive."
   max: Float
-  "Name of a sibling field whose number must not be smaller than this one."
+  "Name of a sibling whose number or time must not be below this one."
   notAbove: String
   "Maximum number of distinct items in a list; repeated items count once."
   maxDistinctItems: Int
@@ -3835,11 +3835,11 @@ type Login {
     "Only leads whose estimated range is in this currency."
     currency: String @constraint(format: CURRENCY)
     "Only leads whose estimated range has a lower bound of at least this amount. Amounts are not converted."
-    amountFrom: Float @constraint(min: 0, max: 1000000000)
+    amountFrom: Float @constraint(min: 0, max: 1000000000, notAbove: "amountTo")
     "Only leads whose estimated range has a lower bound of at most this amount."
     amountTo: Float @constraint(min: 0, max: 1000000000)
     "Only leads submitted at this time or later."
-    since: DateTime
+    since: DateTime @constraint(notAbove: "until")
     "Only leads submitted before this time."
     until: DateTime
     "Sort order."
@@ -3879,7 +3879,7 @@ type Login {
   """
   funnel(
     "Only sessions last seen at this time or later."
-    since: DateTime
+    since: DateTime @constraint(notAbove: "until")
     "Only sessions last seen before this time."
     until: DateTime
     "Only sessions whose lead is in this language (it is unknown for sessions that did not submit)."

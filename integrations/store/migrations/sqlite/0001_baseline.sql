@@ -44,6 +44,7 @@ CREATE TABLE leads (
   first_campaign TEXT NOT NULL,
   currency       TEXT NOT NULL,
   amount         REAL NOT NULL, -- lower bound of the range
+  project_type   TEXT NOT NULL,
 
   -- How operators work on it.
   owner          TEXT NOT NULL DEFAULT '', -- an address in lower case; empty: none
@@ -70,9 +71,9 @@ CREATE INDEX leads_unended ON leads (submitted_at, id) WHERE progress > 0;
 
 -- One for each order of a listing, with all columns that a filter asks for.
 CREATE INDEX leads_by_time ON leads
-  (submitted_at, id, review, progress, status, owner, locale, last_source, currency, amount);
+  (submitted_at, id, review, progress, status, owner, locale, last_source, currency, amount, project_type);
 CREATE INDEX leads_by_amount ON leads
-  (amount, submitted_at, id, review, progress, status, owner, locale, last_source, currency);
+  (amount, submitted_at, id, review, progress, status, owner, locale, last_source, currency, project_type);
 
 -- A key is stored before its lead, so the reference is checked at the end of the transaction.
 CREATE TABLE idempotency_keys (

@@ -180,7 +180,7 @@ func TestFiltersWithUnknownValues(t *testing.T) {
 			"--campaign nope":                       "--campaign: must be one of Frühling 0, Frühling 1, Frühling 2",
 			"--project web-ap":                      "--project: must be one of web-app",
 			"--consent marketin":                    "--consent: must be one of marketing",
-			"--owner nobody@example.com":            "--owner: must be an operator who",
+			"--owner nobody@example.com":            "signed in with an account",
 			"--email nobody":                        "--email: must be an e-mail address",
 			"--since 2026-02-01 --until 2026-01-01": "--since: must not be greater than until",
 			"--status opened":                       "must be one of new, contacted",

@@ -69,7 +69,7 @@ func TestOwnersAreOperators(t *testing.T) {
 	reference := lead.Reference(id)
 	s.Refuses(map[string]string{
 		"leads assign " + reference + " x@other.example": "dana@lumen.test, ended@lumen.test, former@lumen.test",
-		"leads assign " + reference + " y@other.example": "owner: must be an operator who has signed in with an account",
+		"leads assign " + reference + " y@other.example": "an owner must have signed in with an account",
 		"leads assign LR4LB5AK x@other.example":          "There is no lead LR4LB5AK",
 	})
 	if out, exit := s.Run("leads", "assign", reference, "none"); exit != 0 || strings.Contains(out, "@") {

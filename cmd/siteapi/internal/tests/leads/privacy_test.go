@@ -63,7 +63,7 @@ var personal = map[string]string{
 // impersonal lists the texts without data of a person: ids, states, times, keys and JSON of the
 // service's own words.
 var impersonal = strings.Fields(`
-leads.id leads.content_key leads.locale leads.currency leads.status leads.outcome leads.won_currency leads.texts
+leads.id leads.content_key leads.locale leads.project_type leads.currency leads.status leads.outcome leads.won_currency leads.texts
 idempotency_keys.key idempotency_keys.lead_id search_terms.lead_id lead_notes.lead_id lead_changes.lead
 deliveries.lead_id deliveries.target deliveries.state deliveries.paused deliveries.errors deliveries.arrived deliveries.handed_over
 consents.lead_id consents.purpose consents.locale visitor_mails.lead_id sessions.locale
