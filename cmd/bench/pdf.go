@@ -62,7 +62,7 @@ func drawBare(fonts *font.Family, logo []byte) {
 // pdfCold compares rendering the typical quote without a cache with only the PDF library.
 func pdfCold(ctx context.Context, b *bench) {
 	document, renderer := pdftest.Sample("ro", "typical"), pdf.New(zerolog.Nop())
-	fonts := harness.Must(font.Latin())
+	fonts := harness.Must(font.Cut())
 
 	var file []byte
 	report("pdf-cold-vs-fpdf", "ms", "≤ 1.15", inTurn(40*b.rounds, func(side int) float64 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
 	"image/jpeg"
 	"image/png"
 	"math"
@@ -32,27 +31,28 @@ const (
 	maxPNGBytes = 24 << 10
 )
 
-// PrepareLogo prepares a PNG or JPEG image for drawing: it makes the image opaque, crops
-// it to its visible part and reduces it to the size of its box on the page. A light logo
-// on a transparent background gets a dark background. The error explains why an image is
-// unusable.
+// PrepareLogo prepares a PNG or JPEG image for drawing: it draws the image on white paper,
+// crops it to its visible part and reduces it to the size of its box on the page. The
+// error explains why an image is unusable.
 func PrepareLogo(raw []byte) ([]byte, error) {
 	src, err := decode(raw)
 	if err != nil {
 		return nil, err
 	}
 
-	visible, light := contentBounds(src)
+	paper := image.NewRGBA(src.Bounds())
+	draw.Draw(paper, paper.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.Draw(paper, paper.Bounds(), src, paper.Bounds().Min, draw.Over)
+	visible := inked(paper)
 	if visible.Empty() {
-		return nil, errors.New("the image is empty")
+		return nil, errors.New("the image cannot be seen on white paper")
 	}
 
-	scale := min(
-		1,
-		logoWidth*logoDPI/25.4/float64(visible.Dx()),
-		logoHeight*logoDPI/25.4/float64(visible.Dy()),
-	)
-	return encode(onBackground(src, visible, scale, light))
+	w, h := float64(visible.Dx()), float64(visible.Dy())
+	scale := min(1, logoWidth*logoDPI/25.4/w, logoHeight*logoDPI/25.4/h)
+	logo := image.NewRGBA(image.Rect(0, 0, max(1, int(math.Round(w*scale))), max(1, int(math.Round(h*scale)))))
+	draw.CatmullRom.Scale(logo, logo.Bounds(), paper, visible, draw.Src, nil)
+	return encode(logo)
 }
 
 func decode(raw []byte) (image.Image, error) {
@@ -73,53 +73,17 @@ func decode(raw []byte) (image.Image, error) {
 	return upright(img, raw), nil
 }
 
-// contentBounds returns the bounds of the part that is visible on white, and whether a
-// transparent image is too light to be seen on white. In such an image, every pixel that is
-// not transparent counts as visible.
-func contentBounds(img image.Image) (visible image.Rectangle, light bool) {
-	var inked image.Rectangle
-	var sum, weight float64
-
+// inked returns the bounds of the pixels that are visible on white.
+func inked(img *image.RGBA) (bounds image.Rectangle) {
 	b := img.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
-			r, g, bl, a := img.At(x, y).RGBA() // premultiplied, 0 to 65535
-			if a < 0x0800 {
-				continue
-			}
-
-			dot := image.Rect(x, y, x+1, y+1)
-			visible = visible.Union(dot)
-			sum += 0.2126*float64(r) + 0.7152*float64(g) + 0.0722*float64(bl)
-			weight += float64(a)
-			// The paper shows through a transparent pixel.
-			if paper := 0xffff - a; min(r, g, bl)+paper < 0xf400 {
-				inked = inked.Union(dot)
+			if c := img.RGBAAt(x, y); min(c.R, c.G, c.B) < 0xf4 {
+				bounds = bounds.Union(image.Rect(x, y, x+1, y+1))
 			}
 		}
 	}
-
-	full := weight >= 0xffff*float64(b.Dx()*b.Dy())*0.98
-	if !full && weight > 0 && sum/weight > 0.82 {
-		return visible, true
-	}
-	return inked, false
-}
-
-// onBackground draws the visible part of an image, scaled, on a white or dark background.
-func onBackground(src image.Image, visible image.Rectangle, scale float64, dark bool) *image.RGBA {
-	w := max(1, int(math.Round(float64(visible.Dx())*scale)))
-	h := max(1, int(math.Round(float64(visible.Dy())*scale)))
-
-	background, pad := color.RGBA{255, 255, 255, 255}, 0
-	if dark {
-		background, pad = color.RGBA{23, 27, 34, 255}, h/4
-	}
-
-	flat := image.NewRGBA(image.Rect(0, 0, w+2*pad, h+2*pad))
-	draw.Draw(flat, flat.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
-	draw.CatmullRom.Scale(flat, image.Rect(pad, pad, pad+w, pad+h), src, visible, draw.Over, nil)
-	return flat
+	return bounds
 }
 
 // encode stores an opaque image as PNG, or as JPEG if the PNG would be too large.

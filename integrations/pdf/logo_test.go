@@ -84,27 +84,6 @@ func TestLogoFormats(t *testing.T) {
 	}
 }
 
-func TestLightLogoGetsADarkBackground(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		img  image.Image
-		dark bool
-	}{
-		"white on transparent": {drawn(300, 100, color.Transparent, color.White), true},
-		"green on transparent": {drawn(300, 100, color.Transparent, color.NRGBA{G: 120, A: 255}), false},
-		"green on white":       {drawn(300, 100, color.White, color.NRGBA{G: 120, A: 255}), false},
-		"white on green":       {drawn(300, 100, color.NRGBA{G: 120, A: 255}, color.White), false},
-	} {
-		logo, err := PrepareLogo(asPNG(t, c.img))
-		must(t, err)
-
-		r, g, b, _ := pixels(t, logo).At(0, 0).RGBA()
-		if got := r < 0x4000 && g < 0x4000 && b < 0x4000; got != c.dark {
-			t.Errorf("%s: the background is #%02x%02x%02x", name, r>>8, g>>8, b>>8)
-		}
-	}
-}
-
 func TestUnusableLogos(t *testing.T) {
 	t.Parallel()
 	good := asPNG(t, drawn(100, 100, color.White, color.Black))
@@ -123,6 +102,8 @@ func TestUnusableLogos(t *testing.T) {
 		"a truncated PNG":     good[:len(good)/2],
 		"a huge PNG":          bomb,
 		"a white image":       asPNG(t, drawn(50, 50, color.White, color.White)),
+		"white on no ground":  asPNG(t, drawn(50, 50, color.Transparent, color.White)), // for a dark page
+		"no ink at all":       asPNG(t, drawn(50, 50, color.Transparent, color.Transparent)),
 		"a line of one pixel": asPNG(t, drawn(1, maxSide+1, color.White, color.Black)),
 		"SVG":                 []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>`),
 	} {
@@ -152,6 +133,7 @@ func TestLogoIsTurned(t *testing.T) {
 		maker    = "\x01\x0f\x00\x02\x00\x00\x00\x04abc\x00" // an entry before the orientation
 	)
 	entry := func(n byte) string { return "\x01\x12\x00\x03\x00\x00\x00\x01\x00" + string(rune(n)) + "\x00\x00" }
+	only := func(n byte) string { return motorola + "\x00\x01" + entry(n) }
 
 	for _, tt := range []struct {
 		why, exif string
@@ -159,17 +141,17 @@ func TestLogoIsTurned(t *testing.T) {
 		turned    bool        // rows become columns
 	}{
 		{"no orientation", motorola + "\x00\x00", image.Pt(0, 0), false},
-		{"upright", motorola + "\x00\x01" + entry(1), image.Pt(0, 0), false},
-		{"mirrored", motorola + "\x00\x01" + entry(2), image.Pt(1, 0), false},
-		{"upside down", motorola + "\x00\x01" + entry(3), image.Pt(1, 1), false},
-		{"mirrored upside down", motorola + "\x00\x01" + entry(4), image.Pt(0, 1), false},
-		{"rows are columns", motorola + "\x00\x01" + entry(5), image.Pt(0, 0), true},
-		{"a telephone held upright", motorola + "\x00\x01" + entry(6), image.Pt(0, 1), true},
-		{"rows are columns, upside down", motorola + "\x00\x01" + entry(7), image.Pt(1, 1), true},
-		{"a telephone held upside down", motorola + "\x00\x01" + entry(8), image.Pt(1, 0), true},
+		{"upright", only(1), image.Pt(0, 0), false},
+		{"mirrored", only(2), image.Pt(1, 0), false},
+		{"upside down", only(3), image.Pt(1, 1), false},
+		{"mirrored upside down", only(4), image.Pt(0, 1), false},
+		{"rows are columns", only(5), image.Pt(0, 0), true},
+		{"a telephone held upright", only(6), image.Pt(0, 1), true},
+		{"rows are columns, upside down", only(7), image.Pt(1, 1), true},
+		{"a telephone held upside down", only(8), image.Pt(1, 0), true},
 		{"after another entry", motorola + "\x00\x02" + maker + entry(3), image.Pt(1, 1), false},
 		{"the other byte order", intel + "\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x06\x00\x00\x00", image.Pt(0, 1), true},
-		{"an unknown orientation", motorola + "\x00\x01" + entry(9), image.Pt(0, 0), false},
+		{"an unknown orientation", only(9), image.Pt(0, 0), false},
 		{"an entry behind the directory", motorola + "\x00\x00" + entry(6), image.Pt(0, 0), false},
 		{"a directory behind the end", "MM\x00*\xff\xff\xff\xff", image.Pt(0, 0), false},
 		{"half an entry", motorola + "\x00\x05" + entry(6)[:8], image.Pt(0, 0), false},

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -98,19 +99,19 @@ func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
 
 // Guidance returns the explanation below the range of a lead.
 func (w *Words) Guidance(l *lead.Lead) string {
-	price := l.Price
-	text := w.Guide
 	if l.ToBeAgreed() {
 		return w.AgreedGuide
 	}
+
+	text := w.Guide
 	if l.PriceStatus == lead.Unpriced {
 		text = w.Unpriced
 	}
-	if price == nil {
+	if l.Price == nil {
 		return text
 	}
-	if day, err := time.Parse(time.DateOnly, price.ValidUntil); err == nil {
-		text += " " + w.validUntil(day)
+	if day, err := time.Parse(time.DateOnly, l.Price.ValidUntil); err == nil {
+		text += " " + fmt.Sprintf(w.ValidUntil, w.DateOf(day))
 	}
 	return text
 }

@@ -50,7 +50,9 @@ type item func(p core.Provider, top float64)
 // text places lines one below the other, starting at position x, y of the block.
 func (b *block) text(s style, x, y float64, lines ...string) {
 	for i, line := range lines {
-		b.line(s, x, y+s.height(i), line, nil)
+		if line != "" {
+			b.line(s, x, y+s.height(i), line, nil)
+		}
 	}
 }
 
@@ -134,20 +136,15 @@ func paginate(blocks []block) [][]block {
 
 // layOut lays out a document in a font family, on as few pages as possible and with the
 // widest spacing that fits on them.
-func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
-	f, err := family()
-	if err != nil {
-		return nil, err
-	}
-
+func layOut(d *Document, family *font.Family) (s *sheet, err error) {
 	p := newPalette(d.Company)
-	s := &sheet{
-		family:  f,
+	s = &sheet{
+		family:  family,
 		palette: p,
-		scale:   newTypescale(f, p),
+		scale:   newTypescale(family, p),
 		missing: map[string]bool{},
 	}
-	if s.Summary, err = Summarize(d, s.print, f.Has); err != nil {
+	if s.Summary, err = Summarize(d, s.print, family.Has); err != nil {
 		return nil, err
 	}
 

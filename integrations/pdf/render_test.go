@@ -65,26 +65,46 @@ func render(t testing.TB, r *pdf.Renderer, d pdf.Document) []byte {
 	return file
 }
 
-// TestSamples checks every sample in every language with independent programs.
+// priced adds prices to a document: of all choices but one, with long amounts.
+func priced(d pdf.Document) pdf.Document {
+	selections := d.Lead.Selections
+	price := &lead.Price{ValidUntil: "2026-04-03", Unpriced: []string{selections.Complexity}}
+	price.Lines = []lead.PriceLine{
+		{Field: "projectType", Slug: selections.ProjectType, Amount: 12000.5},
+		{Field: "timeline", Slug: selections.Timeline},
+		{Field: lead.LineMinimum, Amount: 999999999.99},
+		{Field: lead.LineRounding, Amount: -20},
+	}
+	for _, slug := range selections.Features {
+		price.Lines = append(price.Lines, lead.PriceLine{Field: "features", Slug: slug, Amount: 1800})
+	}
+	d.Lead.Price, d.Lead.PriceStatus = price, lead.Unpriced
+	return d
+}
+
+// TestSamples checks every sample in every language, with and without prices, with
+// independent programs.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	r := renderer(t)
-	pages := map[string]int{"minimal": 1, "typical": 1, "longest": 4}
+	pages := map[string]int{"longest": 4, "longest priced": 5} // the others: one
 	for _, locale := range []string{"en", "es", "ro"} {
 		for _, kind := range pdftest.Kinds() {
-			t.Run(locale+"-"+kind, func(t *testing.T) {
-				t.Parallel()
-				d := pdftest.Sample(locale, kind)
-				file := render(t, r, d)
-				if len(file) >= 60_000 && kind != "longest" {
-					t.Errorf("the file has %d bytes", len(file))
-				}
+			sample := pdftest.Sample(locale, kind)
+			for name, d := range map[string]pdf.Document{kind: sample, kind + " priced": priced(sample)} {
+				t.Run(locale+" "+name, func(t *testing.T) {
+					t.Parallel()
+					file := render(t, r, d)
+					if len(file) >= 60_000 && kind != "longest" {
+						t.Errorf("the file has %d bytes", len(file))
+					}
 
-				checkSyntax(t, file)
-				checkFonts(t, file)
-				checkInformation(t, file, d, pages[kind])
-				checkPlaces(t, file)
-			})
+					checkSyntax(t, file)
+					checkFonts(t, file)
+					checkInformation(t, file, d, max(1, pages[name]))
+					checkPlaces(t, file)
+				})
+			}
 		}
 	}
 }
@@ -228,41 +248,26 @@ func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 	}
 }
 
-func TestFourteenFeaturesFitOnOnePage(t *testing.T) {
+// TestPageBreaks checks that 14 features fit on a page, and that the note is never alone
+// on the last one.
+func TestPageBreaks(t *testing.T) {
 	t.Parallel()
 	r := renderer(t)
-	for _, locale := range []string{"en", "es", "ro"} {
-		d := pdftest.Sample(locale, "typical")
-		features := &d.Lead.Selections.Features
-		for i := len(*features); i < 14; i++ {
-			*features = append(*features, "another-feature-"+strconv.Itoa(i))
-		}
+	for locale, heading := range map[string]string{"en": "What happens next", "es": "Próximos pasos", "ro": "Pașii următori"} {
+		for n := 8; n <= 50; n += 6 {
+			d := pdftest.Sample(locale, "typical")
+			features := &d.Lead.Selections.Features
+			for i := len(*features); i < n; i++ {
+				*features = append(*features, "another-feature-"+strconv.Itoa(i))
+			}
 
-		file := render(t, r, d)
-		if pages := words(t, file); len(pages) != 1 {
-			t.Errorf("%s: %d pages, the last with %d words", locale, len(pages), len(pages[len(pages)-1]))
-		}
-		checkPlaces(t, file)
-	}
-}
-
-func TestTheNoteIsNeverAlone(t *testing.T) {
-	t.Parallel()
-	r := renderer(t)
-	for n := 8; n <= 50; n += 3 {
-		d := pdftest.Sample("ro", "typical")
-		for i := len(d.Lead.Selections.Features); i < n; i++ {
-			d.Lead.Selections.Features = append(d.Lead.Selections.Features,
-				"feature-"+strconv.Itoa(i))
-		}
-
-		pages := words(t, render(t, r, d))
-		var last []string
-		for _, w := range pages[len(pages)-1] {
-			last = append(last, w.Text)
-		}
-		if len(pages) > 1 && !strings.Contains(strings.Join(last, " "), "Pașii următori") {
-			t.Errorf("with %d features the last page has only %q", n, last)
+			file := render(t, r, d)
+			pages := strings.Split(tool(t, file, "pdftotext", "FILE", "-"), "\f")
+			pages = pages[:len(pages)-1] // Each page ends with a form feed.
+			if last := pages[len(pages)-1]; n <= 14 && len(pages) != 1 || !strings.Contains(last, heading) {
+				t.Errorf("%s: with %d features there are %d pages, the last with %q", locale, n, len(pages), last)
+			}
+			checkPlaces(t, file)
 		}
 	}
 }
@@ -307,36 +312,5 @@ func TestAnUnknownLocaleIsEnglish(t *testing.T) {
 	text := tool(t, render(t, renderer(t), pdftest.Sample("xx", "minimal")), "pdftotext", "FILE", "-")
 	if !strings.HasPrefix(text, "Project estimate") {
 		t.Errorf("the document begins with %q", text)
-	}
-}
-
-// TestPricedQuotes checks the layout of quotes with prices, including long labels and
-// amounts.
-func TestPricedQuotes(t *testing.T) {
-	t.Parallel()
-	r := renderer(t)
-	for _, locale := range []string{"en", "es", "ro"} {
-		for _, kind := range pdftest.Kinds() {
-			d := pdftest.Sample(locale, kind)
-			selections := d.Lead.Selections
-			price := &lead.Price{ValidUntil: "2026-04-03", Unpriced: []string{selections.Complexity}}
-			price.Lines = []lead.PriceLine{
-				{Field: "projectType", Slug: selections.ProjectType, Amount: 12000.5},
-				{Field: "timeline", Slug: selections.Timeline},
-				{Field: lead.LineMinimum, Amount: 999999999.99},
-				{Field: lead.LineRounding, Amount: -20},
-			}
-			for _, slug := range selections.Features {
-				price.Lines = append(price.Lines, lead.PriceLine{Field: "features", Slug: slug, Amount: 1800})
-			}
-			d.Lead.Price, d.Lead.PriceStatus = price, lead.Unpriced
-
-			file := render(t, r, d)
-			checkSyntax(t, file)
-			checkPlaces(t, file)
-			if pages := len(words(t, file)); kind != "longest" && pages != 1 {
-				t.Errorf("%s %s has %d pages", locale, kind, pages)
-			}
-		}
 	}
 }

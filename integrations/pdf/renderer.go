@@ -3,11 +3,9 @@ package pdf
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,21 +24,21 @@ import (
 
 // Renderer draws documents. Its methods may be called concurrently.
 type Renderer struct {
-	log         zerolog.Logger
-	latin, wide func() (*font.Family, error)
+	log    zerolog.Logger
+	family func() (*font.Family, error)
 }
 
 // sortCatalogs makes gofpdf write its objects in a fixed order. The setting applies to
 // the whole process.
 var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
-// New returns a renderer. The fonts are prepared in the background; the first document
-// waits for them. Replaced letters are logged as a warning with the names of their
+// New returns a renderer. The typeface is prepared in the background; the first document
+// waits for it. Replaced letters are logged as a warning with the names of their
 // scripts, but without the text.
 func New(log zerolog.Logger) *Renderer {
 	sortCatalogs()
-	r := &Renderer{log: log, latin: sync.OnceValues(font.Latin), wide: sync.OnceValues(font.Wide)}
-	go func() { _, _ = r.latin() }() // The first Render reports the error.
+	r := &Renderer{log, sync.OnceValues(font.Cut)}
+	go func() { _, _ = r.family() }() // The first Render reports the error.
 	return r
 }
 
@@ -56,10 +54,11 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 		return nil, err
 	}
 
-	s, err := layOut(&d, r.latin)
-	if err == nil && len(s.missing) > 0 {
-		s, err = layOut(&d, r.wide)
+	family, err := r.family()
+	if err != nil {
+		return nil, err
 	}
+	s, err := layOut(&d, family)
 	if err != nil {
 		return nil, err
 	}
@@ -104,34 +103,24 @@ func (s *sheet) draw() ([]byte, error) {
 	return finish(doc.GetBytes(), s.Words.tag.String(), created)
 }
 
-// errTrailer means that the file does not end in the way that this version of gofpdf
-// writes it.
-var errTrailer = errors.New("unexpected end of the PDF library's file")
+// noAttachments is the part of the catalog with which gofpdf lists the attached files, of
+// which a quote has none.
+const noAttachments = "/Names <<\n/EmbeddedFiles << /Names [\n  \n] >>\n>>"
 
 // finish sets the document's language, which gofpdf can't do, and the modification date,
-// for which gofpdf uses the current time. The catalog is the last object of a file, so
-// only the offset of the cross-reference table after it changes.
+// for which gofpdf uses the current time. It overwrites text with text of the same length,
+// because the file has a table of offsets.
 func finish(file []byte, lang string, created time.Time) ([]byte, error) {
-	const modified, catalog, table = "/ModDate (D:", "/Type /Catalog\n", "startxref\n"
-
-	date := bytes.LastIndex(file, []byte(modified))
-	at := bytes.LastIndex(file, []byte(catalog))
-	start := bytes.LastIndex(file, []byte(table))
-	if date < 0 || at < date || start < at || !bytes.HasPrefix(file, []byte("%PDF-1.3")) {
-		return nil, errTrailer
+	for former, text := range map[string]string{
+		"%PDF-1.3":     "%PDF-1.4", // the first version with a document language
+		"/ModDate (D:": "/ModDate (D:" + created.Format("20060102150405"),
+		noAttachments:  fmt.Sprintf("%-*s", len(noAttachments), "/Lang ("+lang+")"),
+	} {
+		at := bytes.LastIndex(file, []byte(former))
+		if at < 0 {
+			return nil, fmt.Errorf("the PDF library's file has no %q", former)
+		}
+		copy(file[at:], text)
 	}
-
-	at += len(catalog)
-	digits, rest, _ := bytes.Cut(file[start+len(table):], []byte("\n"))
-	offset, err := strconv.Atoi(string(digits))
-	if err != nil || offset < at {
-		return nil, errTrailer
-	}
-
-	entries := fmt.Sprintf("/Lang (%s)\n/ViewerPreferences <</DisplayDocTitle true>>\n", lang)
-	out := slices.Concat(file[:at], []byte(entries), file[at:start+len(table)],
-		fmt.Appendf(nil, "%d\n", offset+len(entries)), rest)
-	copy(out, "%PDF-1.4") // the first version with a document language
-	copy(out[date+len(modified):], created.UTC().Format("20060102150405"))
-	return out, nil
+	return file, nil
 }

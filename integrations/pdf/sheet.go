@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"slices"
 	"strconv"
 
 	"siteapi/integrations/pdf/font"
@@ -36,26 +37,30 @@ var (
 func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
 
 func (s *sheet) blocks() []block {
-	out := []block{s.letterhead(), s.headline()}
-	if intro := paragraphs(s.scale.body, 0, s.Intro); len(intro) > 0 {
-		intro[len(intro)-1].height += 5 // white space above the price
-		out = append(out, intro...)
+	intro := paragraphs(s.scale.body, 0, s.Intro)
+	if n := len(intro); n > 0 {
+		intro[n-1].height += 5 // white space above the price
 	}
-	out = append(out, s.price())
-	out = append(out, s.recipient()...)
-	out = append(out, s.project()...)
-	out = append(out, s.features()...)
-	out = append(out, s.adjustments()...)
-
 	next := s.next()
 	next[len(next)-1].keep = true // The note never begins a page by itself.
-	out = append(out, next...)
-	return append(out, s.note()...)
+
+	return slices.Concat(
+		[]block{s.letterhead(), s.headline()},
+		intro,
+		[]block{s.price()},
+		s.recipient(),
+		s.list(s.Words.Project, s.scale.label, 38, s.Choices),
+		s.features(),
+		s.list(s.Words.Adjustments, s.scale.label, 0, s.Adjustments),
+		next,
+		s.section(s.Words.Note, paragraphs(s.scale.small, mainLeft, s.Terms)...),
+	)
 }
 
-// section adds a rule above the first block of a section, and the heading to its left.
+// section adds a rule above the first block of a section, and the heading to its left. A
+// section without content is left out.
 func (s *sheet) section(title string, body ...block) []block {
-	if len(body) == 0 {
+	if len(body) == 0 || body[0].items == nil {
 		return nil
 	}
 
@@ -172,25 +177,19 @@ func (s *sheet) recipient() []block {
 	return s.section(s.Words.PreparedFor, b)
 }
 
-func (s *sheet) project() []block {
-	const key = 38.0
-	body, label := s.scale.body, s.scale.label
-
+// list is a section with a line for each row, whose value is indented to leave room for
+// labels.
+func (s *sheet) list(title string, labels style, indent float64, rows []Row) []block {
+	body := s.scale.body
 	var b block
-	for _, row := range s.Choices {
-		lines := body.wrap(row.Value, mainWidth-key-s.room(row.Amount))
-		b.text(label, mainLeft, b.height, row.Label)
-		b.text(body, mainLeft+key, b.height, lines...)
-		if row.Amount != "" {
-			b.right(body, b.height, row.Amount)
-		}
+	for _, row := range rows {
+		lines := body.wrap(row.Value, mainWidth-indent-s.room(row.Amount))
+		b.text(labels, mainLeft, b.height, row.Label)
+		b.text(body, mainLeft+indent, b.height, lines...)
+		b.text(body, textWidth-body.width(row.Amount), b.height, row.Amount)
 		b.height += body.height(len(lines)) + s.spacing.row
 	}
-
-	if b.height == 0 {
-		return nil
-	}
-	return s.section(s.Words.Project, b)
+	return s.section(title, b)
 }
 
 // room returns the width of an amount at the end of a row.
@@ -216,9 +215,7 @@ func (s *sheet) features() []block {
 			lines := body.wrap(s.Features[j].Value, column-indent-s.room(amount))
 			b.bar(x, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent)
 			b.text(body, x+indent, 0, lines...)
-			if amount != "" {
-				b.text(body, x+column-body.width(amount), 0, amount)
-			}
+			b.text(body, x+column-body.width(amount), 0, amount)
 			b.height = max(b.height, body.height(len(lines))+s.spacing.row)
 		}
 		rows = append(rows, b)
@@ -231,40 +228,15 @@ func (s *sheet) features() []block {
 	return s.section(s.Words.Features, rows...)
 }
 
-// adjustments lists the differences between the sum of the choices and the range.
-func (s *sheet) adjustments() []block {
-	body := s.scale.body
-	var b block
-	for _, row := range s.Adjustments {
-		b.text(body, mainLeft, b.height, row.Value)
-		b.right(body, b.height, row.Amount)
-		b.height += body.leading + s.spacing.row
-	}
-
-	if b.height == 0 {
-		return nil
-	}
-	return s.section(s.Words.Adjustments, b)
-}
-
 func (s *sheet) next() []block {
-	const indent = 6.0
-	body, number := s.scale.body, s.scale.heading
-	number.color = s.palette.strong
+	numbers := s.scale.heading
+	numbers.color = s.palette.strong
 
-	var b block
+	var steps []Row
 	for i, step := range s.Words.Steps {
-		lines := body.wrap(step, mainWidth-indent)
-		b.text(number, mainLeft, b.height, strconv.Itoa(i+1))
-		b.text(body, mainLeft+indent, b.height, lines...)
-		b.height += body.height(len(lines)) + s.spacing.row
+		steps = append(steps, Row{Label: strconv.Itoa(i + 1), Value: step})
 	}
-
-	return s.section(s.Words.Next, b)
-}
-
-func (s *sheet) note() []block {
-	return s.section(s.Words.Note, paragraphs(s.scale.small, mainLeft, s.Terms)...)
+	return s.list(s.Words.Next, numbers, 6, steps)
 }
 
 // paragraphs returns a block for each line of text to the right of a position, so that

@@ -57,9 +57,9 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 		}
 	}
 
-	amounts := amountsOf(words, &l, shown)
+	amount := amounts(words, &l, shown)
 	choice := func(label, field, slug string) Row {
-		return Row{label, print(Label(slug, d.Labels)), amounts.text(words, field, slug)}
+		return Row{label, print(Label(slug, d.Labels)), amount(field, slug)}
 	}
 	s.Choices = rows(
 		choice(words.ProjectType, "projectType", l.Selections.ProjectType),
@@ -73,8 +73,8 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 		{lead.LineMinimum, words.Minimum},
 		{lead.LineRounding, words.Rounding},
 	} {
-		if amount := amounts.text(words, line[0], ""); amount != "" {
-			s.Adjustments = append(s.Adjustments, Row{Value: line[1], Amount: amount})
+		if text := amount(line[0], ""); text != "" {
+			s.Adjustments = append(s.Adjustments, Row{Value: line[1], Amount: text})
 		}
 	}
 	return s, nil
@@ -90,38 +90,33 @@ func rows(list ...Row) (some []Row) {
 	return some
 }
 
-// amounts are the texts next to the choices, by field and slug. They are nil if the
-// service did not price them.
-type amounts map[[2]string]string
-
-func amountsOf(words *Words, l *lead.Lead, shown func(rune) bool) amounts {
+// amounts returns a function that returns the text next to a choice, or next to a line
+// without a slug. The text is empty if the service did not price the choices.
+func amounts(words *Words, l *lead.Lead, shown func(rune) bool) func(field, slug string) string {
 	price := l.Price
 	if price == nil || len(price.Lines)+len(price.Unpriced) == 0 {
-		return nil
+		return func(string, string) string { return "" }
 	}
+
 	var values []float64
 	for _, line := range price.Lines {
 		values = append(values, line.Amount)
 	}
-
 	m := words.money(l.Estimate.Currency, shown, values...)
-	texts := amounts{}
-	for _, line := range price.Lines {
-		texts[[2]string{line.Field, line.Slug}] = m.text(line.Amount)
-		if line.Amount == 0 {
-			texts[[2]string{line.Field, line.Slug}] = words.Included
-		}
-	}
-	return texts
-}
 
-// text returns the text next to a choice, or next to a line without a slug.
-func (a amounts) text(words *Words, field, slug string) string {
-	if text, ok := a[[2]string{field, slug}]; ok {
-		return text
-	}
-	if a != nil && slug != "" {
+	return func(field, slug string) string {
+		for _, line := range price.Lines {
+			switch {
+			case line.Field != field || line.Slug != slug:
+			case line.Amount == 0:
+				return words.Included
+			default:
+				return m.text(line.Amount)
+			}
+		}
+		if slug == "" {
+			return ""
+		}
 		return words.Open
 	}
-	return ""
 }

@@ -107,6 +107,3 @@ func WordsIn(locale string) (*Words, error) {
 func (w *Words) DateOf(t time.Time) string {
 	return fmt.Sprintf(w.Day, t.Day(), w.Months[t.Month()-1], t.Year())
 }
-
-// validUntil returns the sentence about the last day of a price.
-func (w *Words) validUntil(t time.Time) string { return fmt.Sprintf(w.ValidUntil, w.DateOf(t)) }

@@ -17,7 +17,7 @@ import (
 
 func family(t *testing.T) *font.Family {
 	t.Helper()
-	f, err := font.Wide()
+	f, err := font.Cut()
 	must(t, err)
 	return f
 }
@@ -27,25 +27,6 @@ func wordsOf(t *testing.T, locale string) *Words {
 	w, err := WordsIn(locale)
 	must(t, err)
 	return w
-}
-
-func TestClean(t *testing.T) {
-	t.Parallel()
-	f := family(t)
-	for in, want := range map[string]string{
-		"  Ana \t Pop\n":         "Ana Pop",
-		"\u0053\u0326tefan":      "Ștefan",
-		"e\ufb03cient":           "efficient",
-		"李 Ω":                    "□ Ω",
-		"a\u202eb\x00c":          "abc",
-		"🚀 go":                   "go",
-		"":                       "",
-		strings.Repeat("x", 500): strings.Repeat("x", 500), // a paragraph of the firm
-	} {
-		if got := clean(in, f, map[string]bool{}); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
-		}
-	}
 }
 
 func TestWrap(t *testing.T) {

@@ -1,8 +1,8 @@
-// Package font holds the typeface of the documents: subsets of Liberation Sans for the
+// Package font holds the typeface of the documents: a subset of Liberation Sans for the
 // scripts of quotes. Its widths are measured once, so wrapping text costs one table look-up
 // per letter.
 //
-// The subsets have no kerning, because the PDF library does not use it.
+// The subset has no kerning, because the PDF library does not use it.
 package font
 
 import (
@@ -35,38 +35,19 @@ type Family struct {
 	Regular, Bold *Face
 }
 
-// latin contains the letters of en, es and ro, and of nearly every European name.
-var latin = &unicode.RangeTable{R16: []unicode.Range16{
-	{Lo: 0x0020, Hi: 0x007e, Stride: 1}, // Basic Latin
-	{Lo: 0x00a0, Hi: 0x017f, Stride: 1}, // Latin-1 Supplement, Latin Extended-A
-	{Lo: 0x0218, Hi: 0x021b, Stride: 1}, // the Romanian letters with a comma below
-	{Lo: 0x2010, Hi: 0x2027, Stride: 1}, // dashes, quotation marks, bullet, ellipsis
-	{Lo: 0x2030, Hi: 0x205e, Stride: 1}, // other punctuation
-	{Lo: 0x20a0, Hi: 0x20cf, Stride: 1}, // currency signs
-	{Lo: 0x2113, Hi: 0x2122, Stride: 1}, // number and trade mark signs
-	{Lo: Missing, Hi: Missing, Stride: 1},
-}}
-
-// Latin returns the family with Latin letters, punctuation and currency signs. Rendering a
-// document with it is a fifth faster than with [Wide].
-func Latin() (*Family, error) {
-	return cutFamily(func(r rune) bool { return unicode.Is(latin, r) })
-}
-
-// Wide returns the family with everything that needs no shaping: every Latin, Greek and
+// Cut returns the family with everything that needs no shaping: every Latin, Greek and
 // Cyrillic letter, marks and signs. It has no invisible characters, and no ligatures,
 // which are written as letters.
-func Wide() (*Family, error) {
-	return cutFamily(func(r rune) bool {
-		return r < '\ufb00' && !unicode.Is(unicode.Cf, r) &&
-			unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Inherited, unicode.Common)
-	})
+func Cut() (*Family, error) {
+	regular, err1 := cut(liberationsansregular.TTF)
+	bold, err2 := cut(liberationsansbold.TTF)
+	return &Family{Regular: regular, Bold: bold}, errors.Join(err1, err2)
 }
 
-func cutFamily(has func(r rune) bool) (*Family, error) {
-	regular, err1 := cut(liberationsansregular.TTF, has)
-	bold, err2 := cut(liberationsansbold.TTF, has)
-	return &Family{Regular: regular, Bold: bold}, errors.Join(err1, err2)
+// printable reports whether a letter is part of the family.
+func printable(r rune) bool {
+	return !unicode.Is(unicode.Cf, r) &&
+		unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Inherited, unicode.Common)
 }
 
 // Has reports whether both weights have a glyph for r.
@@ -85,8 +66,8 @@ func (f *Face) Width(s string) int {
 	return total
 }
 
-// cut returns a face with the glyphs of a font for the given characters.
-func cut(ttf []byte, has func(r rune) bool) (*Face, error) {
+// cut returns a face with the printable glyphs of a font.
+func cut(ttf []byte) (*Face, error) {
 	whole, err := sfnt.Parse(ttf)
 	if err != nil {
 		return nil, fmt.Errorf("reading the font: %w", err)
@@ -100,12 +81,9 @@ func cut(ttf []byte, has func(r rune) bool) (*Face, error) {
 		ppem = fixed.I(int(em))
 	)
 
-	for r := rune(' '); r <= '\uffff'; r++ {
-		if !has(r) {
-			continue
-		}
+	for r := ' '; r < '\ufb00'; r++ {
 		glyph, err := whole.GlyphIndex(&buf, r)
-		if err != nil || glyph == 0 {
+		if err != nil || glyph == 0 || !printable(r) {
 			continue
 		}
 		advance, err := whole.GlyphAdvance(&buf, glyph, ppem, 0)
