@@ -1,6 +1,9 @@
 package cms
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // OptionType is the document type of calculator options. It assigns a label and a price
 // to a slug:
@@ -24,24 +27,19 @@ const OptionType = "quoteOption"
 // then the one with the smallest id.
 func Labels(docs []Document, locale string) map[string]string {
 	labels := map[string]string{}
-	own := map[string]bool{}
-	for _, d := range docs {
-		if d.Type != OptionType || d.Language != "" && d.Language != locale {
-			continue
-		}
+	for _, language := range []string{locale, ""} {
+		for _, d := range docs {
+			if d.Type != OptionType || d.Language != language {
+				continue
+			}
 
-		var option struct{ Label any }
-		_ = json.Unmarshal(d.Fields, &option) // A document without a label is skipped.
-		label, _ := Text(option.Label, locale)
-		_, slug := OptionSlug(d)
-		if slug == "" || label == "" {
-			continue
-		}
-
-		if _, taken := labels[slug]; !taken || d.Language != "" && !own[slug] {
-			labels[slug], own[slug] = label, d.Language != ""
+			var option struct{ Label any }
+			_ = json.Unmarshal(d.Fields, &option) // drivers return objects only
+			label, _ := Text(option.Label, locale)
+			if _, slug := OptionSlug(d); slug != "" && label != "" {
+				labels[slug] = cmp.Or(labels[slug], label)
+			}
 		}
 	}
-
 	return labels
 }

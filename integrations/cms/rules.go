@@ -30,14 +30,17 @@ const TextsType = "quoteTexts"
 // belongs, and its slug. The slug is a text or an object with the field current. A missing
 // value, or one of another type, is returned as "".
 func OptionSlug(d Document) (field, slug string) {
-	var option struct{ Group, Slug any }
-	_ = json.Unmarshal(d.Fields, &option) // a document that is not an object has neither
+	var option struct {
+		Group string
+		Slug  any
+	}
+	_ = json.Unmarshal(d.Fields, &option) // a value of another type counts as missing
 
-	switch group, _ := option.Group.(string); group {
+	switch option.Group {
 	case "feature":
 		field = "features"
 	case "projectType", "complexity", "timeline":
-		field = group
+		field = option.Group
 	}
 	if object, ok := option.Slug.(map[string]any); ok {
 		option.Slug = object["current"]

@@ -43,6 +43,7 @@ type Snapshot struct {
 	size      int                                  // encoded size in bytes
 	documents map[string][]*schema.ContentDocument // documents by type, ordered by id
 	byID      map[string]*schema.ContentDocument
+	wordings  map[string][]string // texts of consents by purpose
 
 	mu   sync.Mutex                                               // guards keys
 	keys map[string]map[string]map[*schema.ContentDocument][]byte // sort keys by type and field
@@ -166,6 +167,7 @@ func newSnapshot(
 		Unusable:  map[string]bool{},
 		documents: map[string][]*schema.ContentDocument{},
 		byID:      map[string]*schema.ContentDocument{},
+		wordings:  map[string][]string{},
 		keys:      map[string]map[string]map[*schema.ContentDocument][]byte{},
 	}
 	s.Labels = cms.Labels(docs, string(locale))
@@ -179,8 +181,10 @@ func newSnapshot(
 		switch {
 		case doc.Type == SettingsType && (s.Settings == nil || doc.ID == SettingsType):
 			s.Settings, problems = newSettings(doc, string(locale))
-		case doc.Type == cms.OptionType || doc.Type == cms.ConsentType:
-			problems = s.unusable(doc, users)
+		case doc.Type == cms.OptionType:
+			problems = s.addOption(doc, users)
+		case doc.Type == cms.ConsentType:
+			problems = s.addConsent(doc, users)
 		case doc.Type == cms.TextsType:
 			var texts *Texts
 			if texts, problems = readTexts(doc); doc.ID == cms.TextsType {
@@ -188,10 +192,6 @@ func newSnapshot(
 			}
 		case doc.ID == cms.RulesType:
 			s.Unusable[store.Prices] = true
-		}
-		field, slug := cms.OptionSlug(doc)
-		if doc.Type == cms.OptionType && slug != "" && !slices.Contains(s.Options[field], slug) {
-			s.Options[field] = append(s.Options[field], slug)
 		}
 		for _, problem := range problems {
 			s.Problems = append(s.Problems, fmt.Sprintf("document %q: %s", doc.ID, problem))
@@ -203,28 +203,42 @@ func newSnapshot(
 	return s
 }
 
-// unusable returns the problems of an option or a consent. Users has the ids of the
-// documents before it, by type, language and slug or purpose.
-func (s *Snapshot) unusable(doc cms.Document, users map[string]string) (problems []string) {
-	group, name := cms.OptionSlug(doc)
-	if doc.Type == cms.ConsentType {
-		var consent struct{ Purpose, Text any }
-		_ = json.Unmarshal(doc.Fields, &consent) // the driver returns objects only
-		name, _ = consent.Purpose.(string)
-		group, _ = cms.Text(consent.Text, string(s.Locale))
-	} else if name != "" && s.Labels[name] == "" {
+// addOption adds an option of the calculator, and returns its problems.
+func (s *Snapshot) addOption(doc cms.Document, users map[string]string) (problems []string) {
+	field, slug := cms.OptionSlug(doc)
+	if slug != "" && !slices.Contains(s.Options[field], slug) {
+		s.Options[field] = append(s.Options[field], slug)
+	}
+	if slug != "" && s.Labels[slug] == "" {
 		problems = append(problems, "it has no label")
 	}
+	return append(problems, unusable(doc, slug, field, users)...)
+}
 
+// addConsent adds the wording of a consent, and returns its problems.
+func (s *Snapshot) addConsent(doc cms.Document, users map[string]string) (problems []string) {
+	var consent struct {
+		Purpose string
+		Text    any
+	}
+	_ = json.Unmarshal(doc.Fields, &consent) // a value of another type counts as missing
+	text, _ := cms.Text(consent.Text, string(s.Locale))
+	s.wordings[consent.Purpose] = append(s.wordings[consent.Purpose], schema.Clean(text))
+	return unusable(doc, consent.Purpose, text, users)
+}
+
+// unusable returns the problems of a document with a slug and a group, or a purpose and a
+// text. Users has the ids of the documents before it, by type, language and slug or purpose.
+func unusable(doc cms.Document, name, value string, users map[string]string) []string {
 	use := strings.Join([]string{doc.Type, doc.Language, name}, " ")
 	switch other := users[use]; {
-	case group == "" || name == "":
-		return append(problems, "its slug and group, or its purpose and text, are missing")
+	case name == "" || value == "":
+		return []string{"its slug and group, or its purpose and text, are missing"}
 	case other != "":
-		return append(problems, fmt.Sprintf("document %q has the same slug or purpose", other))
+		return []string{fmt.Sprintf("document %q has the same slug or purpose", other)}
 	}
 	users[use] = doc.ID
-	return problems
+	return nil
 }
 
 func contentDocument(doc cms.Document) *schema.ContentDocument {
@@ -240,20 +254,5 @@ func contentDocument(doc cms.Document) *schema.ContentDocument {
 
 // HasWording reports whether a text is a published consent wording of a purpose.
 func (s *Snapshot) HasWording(purpose, text string) bool {
-	return s.asks(purpose, func(wording string) bool { return schema.Clean(wording) == text })
-}
-
-// Asks reports whether a consent wording of a purpose is published.
-func (s *Snapshot) Asks(purpose string) bool {
-	return s.asks(purpose, func(wording string) bool { return strings.TrimSpace(wording) != "" })
-}
-
-func (s *Snapshot) asks(purpose string, fits func(wording string) bool) bool {
-	return slices.ContainsFunc(s.documents[cms.ConsentType], func(d *schema.ContentDocument) bool {
-		var wording struct{ Purpose, Text any }
-		fields, _ := d.Fields.(json.RawMessage)
-		_ = json.Unmarshal(fields, &wording) // the driver returns objects only
-		text, _ := cms.Text(wording.Text, string(s.Locale))
-		return wording.Purpose == purpose && fits(text)
-	})
+	return slices.Contains(s.wordings[purpose], text)
 }

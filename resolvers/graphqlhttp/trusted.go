@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -151,16 +152,13 @@ func (d *Documents) addOneTrusted(t TrustedDocument, shared ast.FragmentDefiniti
 	if err != nil {
 		return err
 	}
-
-	fragments := reached(parsed.Operations, slices.Concat(parsed.Fragments, shared))
-	missing := slices.DeleteFunc(fragments, func(f *ast.FragmentDefinition) bool {
-		return parsed.Fragments.ForName(f.Name) != nil
-	})
-	if len(missing) > 0 {
-		t.Text += "\n" + format(&ast.QueryDocument{Fragments: missing})
-		if parsed, err = parseDocument(t.Text); err != nil {
-			return err
+	for _, f := range reached(parsed.Operations, slices.Concat(parsed.Fragments, shared)) {
+		if parsed.Fragments.ForName(f.Name) == nil {
+			t.Text += "\n" + format(&ast.QueryDocument{Fragments: ast.FragmentDefinitionList{f}})
 		}
+	}
+	if parsed, err = parseDocument(t.Text); err != nil {
+		return err
 	}
 
 	operations, errs := d.check(parsed)
@@ -190,20 +188,17 @@ func (d *Documents) isTrusted(doc *ast.QueryDocument) bool {
 	})
 }
 
+// plainTypename matches a field __typename without an alias or a directive in a formatted
+// document, which has each field on a line of its own.
+var plainTypename = regexp.MustCompile(`(?m)^\s*__typename\n`)
+
 // canonical formats an operation with the fragments that it reaches. The result does not
 // depend on white space, commas, comments, descriptions, the order of definitions, and the
 // field __typename, which Apollo Client and urql add to each selection.
 func canonical(op *ast.OperationDefinition, all ast.FragmentDefinitionList) string {
-	plain := *op
-	plain.SelectionSet = withoutTypename(op.SelectionSet)
-	doc := &ast.QueryDocument{Operations: ast.OperationList{&plain}}
-
-	for _, f := range reached(ast.OperationList{op}, all) {
-		plain := *f
-		plain.SelectionSet = withoutTypename(f.SelectionSet)
-		doc.Fragments = append(doc.Fragments, &plain)
-	}
-	return format(doc)
+	one := ast.OperationList{op}
+	text := format(&ast.QueryDocument{Operations: one, Fragments: reached(one, all)})
+	return plainTypename.ReplaceAllString(text, "")
 }
 
 func format(doc *ast.QueryDocument) string {
@@ -237,30 +232,6 @@ func reached(operations ast.OperationList, all ast.FragmentDefinitionList) ast.F
 	}
 	slices.SortFunc(list, func(a, b *ast.FragmentDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return list
-}
-
-// withoutTypename returns a copy of a selection without the field __typename, unless the
-// field has an alias or a directive.
-func withoutTypename(set ast.SelectionSet) (out ast.SelectionSet) {
-	for _, selection := range set {
-		switch s := selection.(type) {
-		case *ast.Field:
-			if s.Name == "__typename" && s.Alias == s.Name && len(s.Directives) == 0 {
-				continue
-			}
-
-			field := *s
-			field.SelectionSet = withoutTypename(s.SelectionSet)
-			out = append(out, &field)
-		case *ast.InlineFragment:
-			inline := *s
-			inline.SelectionSet = withoutTypename(s.SelectionSet)
-			out = append(out, &inline)
-		default:
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // hashText returns the id of a document: the SHA-256 of its text in hexadecimal.
