@@ -7,10 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
 )
@@ -116,7 +114,7 @@ func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 	remaining := allowed.limit() - int(allowed.used.Load())
 	m := measure{op, remaining}
 
-	var shapes []*shape // one for each alias
+	var shapes []shape // one for each alias
 	for _, f := range graphql.CollectFields(op, field.Selections, []string{field.Definition.Type.Name()}) {
 		if f.Name == "edges" {
 			shapes = append(shapes, m.shapeOf(f, list.Type()))
@@ -142,42 +140,36 @@ type measure struct {
 	limit int
 }
 
-// shape has the fields that an operation selects from a type.
-type shape struct{ fields []shapeField }
+// shape has the fields that an operation selects from a type. It is nil for a scalar.
+type shape []shapeField
 
 // shapeField is a field of a selection with its index in the Go struct.
 type shapeField struct {
 	keySize int
 	index   int // -1: not in the struct
-	below   *shape
+	below   shape
 }
 
-// shapeOf returns the shape of a field whose values have the Go type t, or nil if it
-// selects no fields of a struct.
-func (m measure) shapeOf(field graphql.CollectedField, t reflect.Type) *shape {
+// shapeOf returns the shape of a field whose values have the Go type t.
+func (m measure) shapeOf(field graphql.CollectedField, t reflect.Type) (s shape) {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()
 	}
-	if t == nil || t.Kind() != reflect.Struct || len(field.Selections) == 0 {
+	if t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
-	return m.selection(field.Selections, field.Definition.Type.Name(), t)
-}
 
-func (m measure) selection(set ast.SelectionSet, name string, t reflect.Type) *shape {
 	places := map[string]int{}
 	for i := range t.NumField() {
 		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		places[tag] = i
 	}
-
-	s := &shape{}
-	for _, f := range graphql.CollectFields(m.op, set, []string{name}) {
-		field := shapeField{keySize: len(f.Alias) + len(`"":,`), index: -1}
+	for _, f := range graphql.CollectFields(m.op, field.Selections, []string{field.Definition.Type.Name()}) {
+		selected := shapeField{keySize: len(f.Alias) + len(`"":,`), index: -1}
 		if place, ok := places[f.Name]; ok {
-			field.index, field.below = place, m.shapeOf(f, t.Field(place).Type)
+			selected.index, selected.below = place, m.shapeOf(f, t.Field(place).Type)
 		}
-		s.fields = append(s.fields, field)
+		s = append(s, selected)
 	}
 	return s
 }
@@ -186,7 +178,7 @@ func (m measure) selection(set ast.SelectionSet, name string, t reflect.Type) *s
 const scalarSize = 40
 
 // size returns the encoded size of a value, or any number above the limit.
-func (m measure) size(s *shape, v reflect.Value) int {
+func (m measure) size(s shape, v reflect.Value) int {
 	if !v.IsValid() {
 		return len("null")
 	}
@@ -196,8 +188,6 @@ func (m measure) size(s *shape, v reflect.Value) int {
 		return v.Len()
 	case reflect.TypeFor[[]byte](): // written as base64
 		return v.Len()/3*4 + 6
-	case reflect.TypeFor[time.Time]():
-		return scalarSize
 	}
 
 	switch v.Kind() {
@@ -212,19 +202,20 @@ func (m measure) size(s *shape, v reflect.Value) int {
 		}
 		return size
 	case reflect.Struct:
-		return m.structSize(s, v)
+		return m.objectSize(s, v)
 	default:
 		return scalarSize
 	}
 }
 
-func (m measure) structSize(s *shape, v reflect.Value) int {
+// objectSize returns the encoded size of an object, or of a scalar that is a struct in Go.
+func (m measure) objectSize(s shape, v reflect.Value) int {
 	if s == nil {
 		return scalarSize
 	}
 
 	size := len("{}")
-	for _, f := range s.fields {
+	for _, f := range s {
 		size += f.keySize
 		if f.index < 0 {
 			size += scalarSize
