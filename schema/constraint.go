@@ -117,31 +117,19 @@ func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && slugFo
 // check returns an error if a text does not have the format. Identifiers must not have
 // white space around them.
 func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
-	valid := true
-	var e FieldError
-
-	switch format {
-	case ConstraintFormatEmail:
-		valid = f.Email(trimmed)
-		e = Invalid("", FieldCodeInvalidEmail, "must be an e-mail address such as ana@example.com")
-	case ConstraintFormatCurrency:
-		valid = f.Currency(trimmed)
-		e = Invalid("", FieldCodeInvalidCurrency, "must be a currency code in capitals, such as EUR")
-	case ConstraintFormatPhone:
-		valid = fiveDigits.MatchString(trimmed)
-		e = Invalid("", FieldCodeInvalidPhone, "must be a telephone number with at least 5 digits")
-	case ConstraintFormatSlug:
-		valid = f.Slug(raw)
-		e = Invalid("", FieldCodeNotASlug, "must be lower-case letters, digits and hyphens, such as web-app")
-	case ConstraintFormatSessionID:
-		valid = sessionForm.MatchString(raw)
-		e = Invalid("", FieldCodeInvalidSessionID, "must be 1 to 128 letters, digits and the characters . _ : -")
+	switch {
+	case format == ConstraintFormatEmail && !f.Email(trimmed):
+		return Invalid("", FieldCodeInvalidEmail, "must be an e-mail address such as ana@example.com")
+	case format == ConstraintFormatCurrency && !f.Currency(trimmed):
+		return Invalid("", FieldCodeInvalidCurrency, "must be a currency code in capitals, such as EUR")
+	case format == ConstraintFormatPhone && !fiveDigits.MatchString(trimmed):
+		return Invalid("", FieldCodeInvalidPhone, "must be a telephone number with at least 5 digits")
+	case format == ConstraintFormatSlug && !f.Slug(raw):
+		return Invalid("", FieldCodeNotASlug, "must be lower-case letters, digits and hyphens, such as web-app")
+	case format == ConstraintFormatSessionID && !sessionForm.MatchString(raw):
+		return Invalid("", FieldCodeInvalidSessionID, "must be 1 to 128 letters, digits and the characters . _ : -")
 	}
-
-	if valid {
-		return FieldError{}
-	}
-	return e
+	return FieldError{}
 }
 
 // number returns a JSON or GraphQL number as a finite float.

@@ -65,7 +65,10 @@ func (c *InputChecker) Check(
 	check := inputCheck{InputChecker: c, op: op, vars: vars, ignoreUnknown: ignoreUnknown}
 	for _, field := range Fields(op.SelectionSet) {
 		for _, arg := range field.Definition.Arguments {
-			check.path = argumentPath(check.path[:0], field.Definition, arg.Name)
+			check.path = check.path[:0]
+			if arg.Name != "input" || len(field.Definition.Arguments) > 1 {
+				check.path = append(check.path, arg.Name)
+			}
 			check.argument(field, arg)
 		}
 	}
@@ -111,31 +114,11 @@ func (c *inputCheck) add(e FieldError) {
 	}
 }
 
-// drop records that the value being checked is a hint to be removed.
-func (c *inputCheck) drop() {
-	if len(c.dropped) < MaxFieldErrors {
-		c.dropped = append(c.dropped, c.pathOf(""))
-	}
-}
-
-// pathOf returns the path of the value being checked, or of a field below it.
+// pathOf returns the path of the value being checked, or of a field below it, such as
+// selections.features[0].
 func (c *inputCheck) pathOf(below string) string {
-	return joinPath(append(slices.Clip(c.path), below)...)
-}
-
-// argumentPath adds the name of an argument to a path, unless it is the only argument and
-// is named `input`.
-func argumentPath(path []string, field *ast.FieldDefinition, arg string) []string {
-	if arg == "input" && len(field.Arguments) == 1 {
-		return path
-	}
-	return append(path, arg)
-}
-
-// joinPath joins the elements of a path, such as selections.features[0].
-func joinPath(elements ...string) string {
 	var path strings.Builder
-	for _, element := range elements {
+	for _, element := range append(slices.Clip(c.path), below) {
 		if path.Len() > 0 && element != "" && element[0] != '[' {
 			path.WriteByte('.')
 		}
@@ -224,7 +207,9 @@ func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value
 	if c.dropHints && con != nil && con.hint &&
 		len(c.invalid) > invalid && c.invalid[invalid].Code != FieldCodeUnknownField {
 		c.invalid, remove = c.invalid[:invalid], true
-		c.drop()
+		if len(c.dropped) < MaxFieldErrors {
+			c.dropped = append(c.dropped, c.pathOf(""))
+		}
 	}
 	return remove
 }
@@ -256,23 +241,26 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 		}
 	}
 
-	if known == len(fields) {
-		return
+	if known < len(fields) {
+		c.unknown(def, fields)
 	}
-	if c.ignoreUnknown {
-		maps.DeleteFunc(fields, func(name string, _ any) bool { return def.Fields.ForName(name) == nil })
-		return
+}
+
+// unknown removes or reports the fields that an input type does not have.
+func (c *inputCheck) unknown(def *ast.Definition, fields map[string]any) {
+	var names []string
+	for _, f := range def.Fields {
+		names = append(names, f.Name)
 	}
 
-	names := make([]string, len(def.Fields))
-	for i, f := range def.Fields {
-		names[i] = f.Name
-	}
-	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool {
-		return slices.Contains(names, name)
-	})
-	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
-		c.add(UnknownField(name, names))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch {
+		case slices.Contains(names, name):
+		case c.ignoreUnknown:
+			delete(fields, name)
+		case len(c.invalid) < MaxFieldErrors:
+			c.add(UnknownField(name, names))
+		}
 	}
 }
 
@@ -302,8 +290,7 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	}
 
 	if con != nil && con.MaxItems > 0 && len(items) > con.MaxItems {
-		message := fmt.Sprintf("must have at most %d items", con.MaxItems)
-		c.add(bounded("", FieldCodeTooMany, "max", con.MaxItems, message))
+		c.add(tooMany(con.MaxItems, "items"))
 		return
 	}
 
@@ -319,8 +306,7 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	}
 
 	if con != nil && con.MaxDistinctItems > 0 && len(distinct) > con.MaxDistinctItems {
-		message := fmt.Sprintf("must have at most %d distinct items", con.MaxDistinctItems)
-		c.add(bounded("", FieldCodeTooMany, "max", con.MaxDistinctItems, message))
+		c.add(tooMany(con.MaxDistinctItems, "distinct items"))
 	}
 }
 
@@ -382,6 +368,10 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 			c.add(Invalid("", FieldCodeEmpty, "must not be empty"))
 		}
 	}
+}
+
+func tooMany(limit int, what string) FieldError {
+	return bounded("", FieldCodeTooMany, "max", limit, fmt.Sprintf("must have at most %d %s", limit, what))
 }
 
 func wrongType(name, words string) FieldError {
