@@ -92,9 +92,9 @@ func (rt *Route) bind(
 		return ctx, nil, schema.NewError(schema.CodeForbidden, "Only a page of this service may send this form.")
 	}
 
-	if b := rt.Body; b != nil {
+	if rt.HasBody() {
 		// A body without a Content-Type is assumed to have an accepted one.
-		raw, problem := request.ReadBody(w, r, b.Limit, append(b.Accepts, "")...)
+		raw, problem := request.ReadBody(w, r, rt.BodyLimit, append(slices.Clip(rt.Accepts), "")...)
 		if problem != nil {
 			return ctx, nil, problem
 		}
@@ -103,9 +103,9 @@ func (rt *Route) bind(
 		if problem := executor.Authorize(ctx, rt.Root.Definition); problem != nil {
 			return ctx, nil, problem
 		}
-		decode := b.decode
+		decode := rt.decode
 		if rt.Form {
-			decode = b.decodeForm
+			decode = rt.decodeForm
 		}
 		if problem := decode(raw, vars); problem != nil {
 			return ctx, nil, problem
@@ -115,20 +115,20 @@ func (rt *Route) bind(
 }
 
 // decode adds the variables from the body.
-func (b *Body) decode(raw []byte, vars map[string]any) *schema.Error {
+func (rt *Route) decode(raw []byte, vars map[string]any) *schema.Error {
 	value, err := strictjson.Decode(raw)
 	if err != nil {
 		return schema.BadRequest("The body is " + err.Error() + ".")
 	}
 	given, isObject := value.(map[string]any)
-	if !isObject && (b.variable == nil || b.variable.Definition.Kind == ast.InputObject) {
+	if !isObject && (rt.body == nil || rt.body.Definition.Kind == ast.InputObject) {
 		return schema.BadRequest("The body must be a JSON object.")
 	}
 
-	if b.variable != nil {
-		vars[b.variable.Name] = value
+	if rt.body != nil {
+		vars[rt.body.Name] = value
 	}
-	for _, field := range b.fields {
+	for _, field := range rt.fields {
 		if v, ok := given[field.Name]; ok {
 			vars[field.Name] = v
 		}
@@ -137,12 +137,12 @@ func (b *Body) decode(raw []byte, vars map[string]any) *schema.Error {
 }
 
 // decodeForm adds the variables from the fields of a form.
-func (b *Body) decodeForm(raw []byte, vars map[string]any) *schema.Error {
+func (rt *Route) decodeForm(raw []byte, vars map[string]any) *schema.Error {
 	values, err := url.ParseQuery(string(raw))
 	if err != nil {
 		return schema.BadRequest("The form is malformed.")
 	}
-	return bindTexts(values, b.fields, vars)
+	return bindTexts(values, rt.fields, vars)
 }
 
 // sameOrigin reports whether a browser sent a request from a page of this service.
@@ -157,14 +157,14 @@ func sameOrigin(r *http.Request) bool {
 // sentNames rewrites the paths of invalid fields within the body, which begin with its
 // variable, to the names that the client sent.
 func (rt *Route) sentNames(fields []schema.FieldError) []schema.FieldError {
-	if rt.Body == nil || rt.Body.variable == nil {
+	if rt.body == nil {
 		return fields
 	}
 
 	out := slices.Clone(fields)
 	for i, f := range out {
 		name, below, _ := strings.Cut(f.Field, ".")
-		if name == rt.Body.variable.Name {
+		if name == rt.body.Name {
 			out[i].Field = cmp.Or(below, "body")
 		}
 	}

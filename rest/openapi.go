@@ -113,10 +113,11 @@ func (rt *Route) Tag() string {
 
 // Token returns the kind of token that the route requires, or "" if it requires none.
 func (rt *Route) Token() string {
-	if !rt.Guarded() {
+	auth := rt.Root.Definition.Directives.ForName("auth")
+	if auth == nil {
 		return ""
 	}
-	return rt.Root.Definition.Directives.ForName("auth").Arguments.ForName("token").Value.Raw
+	return auth.Arguments.ForName("token").Value.Raw
 }
 
 // parameter describes a parameter in a route's path or query string, or refers to the
@@ -165,12 +166,11 @@ func (rt *Route) example(variable string) *ast.Value {
 
 // BodySchema describes the value of a body.
 func (d description) BodySchema(rt *Route) *jsonschema.Schema {
-	v := rt.Body.variable
-	if v == nil {
-		return d.Types.Object(rt.Body.fields)
+	if rt.body == nil {
+		return d.Types.Object(rt.fields)
 	}
-	s := d.Types.Argument(*v, true)
-	if v.Definition.Kind == ast.Scalar {
+	s := d.Types.Argument(*rt.body, true)
+	if rt.body.Definition.Kind == ast.Scalar {
 		s.Description = operations.OneLine(rt.Root.Definition.Arguments[0].Description)
 	}
 	return s
@@ -178,8 +178,8 @@ func (d description) BodySchema(rt *Route) *jsonschema.Schema {
 
 // BodyExample returns the example of a body.
 func (rt *Route) BodyExample() string {
-	if v := rt.Body.variable; v != nil {
-		return literal(rt.example(v.Name))
+	if rt.body != nil {
+		return literal(rt.example(rt.body.Name))
 	}
 	return literal(rt.Rest.Arguments.ForName("example").Value)
 }

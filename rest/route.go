@@ -19,23 +19,15 @@ type Path struct {
 type Route struct {
 	*operations.Operation
 	*operations.Rest
-	Body *Body // nil: the route takes no body
 
 	segments []operations.Argument // variables from the path
 	query    []operations.Argument // variables from the query string
+	fields   []operations.Argument // variables from the fields of the body
+	body     *operations.Argument  // the variable of the whole body; nil: none
 }
 
-// Body describes the variables of a body in JSON, or of a form: one for the whole, or several for its
-// fields.
-type Body struct {
-	variable *operations.Argument  // nil: the fields go to variables
-	fields   []operations.Argument // named like the fields
-	Accepts  []string              // media types, the usual one first
-	Limit    int64                 // largest length in bytes
-}
-
-// Guarded reports whether the root field requires a token or a login.
-func (rt *Route) Guarded() bool { return rt.Root.Definition.Directives.ForName("auth") != nil }
+// HasBody reports whether the route takes a body.
+func (rt *Route) HasBody() bool { return rt.body != nil || len(rt.fields) > 0 }
 
 // compile returns the routes of all operations that have @rest, sorted by path and method.
 func compile(list []*operations.Operation) ([]Path, error) {
@@ -99,18 +91,11 @@ func (rt *Route) bindTo() error {
 		rt.query = append(rt.query, take("query", name))
 	}
 
-	whole := rt.Rest.Body
-	if whole != "" || len(rt.BodyFields) > 0 {
-		rt.Body = &Body{Limit: rt.BodyLimit, Accepts: rt.Accepts}
-		if rt.Form {
-			rt.Body.Accepts = []string{"application/x-www-form-urlencoded"}
-		}
-	}
-	if whole != "" {
-		rt.Body.variable = new(take("body", whole))
+	if rt.Body != "" {
+		rt.body = new(take("body", rt.Body))
 	}
 	for _, name := range rt.BodyFields {
-		rt.Body.fields = append(rt.Body.fields, take("bodyFields", name))
+		rt.fields = append(rt.fields, take("bodyFields", name))
 	}
 
 	if err == nil && len(bound) != len(rt.Variables) {

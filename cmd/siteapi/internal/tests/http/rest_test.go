@@ -172,7 +172,7 @@ func TestExamplesOfREST(t *testing.T) {
 	for _, path := range s.App.Server.REST.Paths {
 		for _, route := range path.Routes {
 			body := ""
-			if route.Body != nil {
+			if route.HasBody() {
 				body = route.BodyExample()
 			}
 			target := path.Path
