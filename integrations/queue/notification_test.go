@@ -122,7 +122,7 @@ func TestLateQueue(t *testing.T) {
 func TestManyChanges(t *testing.T) {
 	t.Parallel()
 	c := &cdn{}
-	q := onSQLite(t).open(t, notifying(map[string]*cdn{"edge": c}, 500*time.Millisecond))
+	q := onSQLite(t).open(t, notifying(map[string]*cdn{"edge": c}, 2*time.Second))
 	q.start(t)
 	for range 30 {
 		q.change(t)

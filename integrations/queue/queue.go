@@ -116,11 +116,11 @@ const (
 // Queue delivers leads once it is started. The state of the deliveries is in the store.
 type Queue struct {
 	Options
-	Store         *store.Store // must be set before Start
-	targets       map[lead.Target]*target
-	notifications *notifications
-	client        client
-	handlers      Handlers // set by Start
+	Store     *store.Store // must be set before Start
+	targets   map[lead.Target]*target
+	receivers map[string]*receiver
+	client    client
+	handlers  Handlers // set by Start
 }
 
 // client has the methods of [river.Client] that do not depend on its transaction type.
@@ -139,9 +139,9 @@ type client interface {
 // [Queue.Start] runs them.
 func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*Queue, store.Queue[TTx], error) {
 	q := &Queue{
-		Options:       o,
-		targets:       map[lead.Target]*target{},
-		notifications: newNotifications(o.Receivers),
+		Options:   o,
+		targets:   map[lead.Target]*target{},
+		receivers: map[string]*receiver{},
 	}
 	queues := map[string]river.QueueConfig{ownerMail: {MaxWorkers: 1}}
 	for _, c := range o.Targets {
@@ -150,6 +150,7 @@ func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*
 		queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
 	}
 	for _, r := range o.Receivers {
+		q.receivers[r.Name] = &receiver{Receiver: r}
 		queues[r.Name] = river.QueueConfig{MaxWorkers: 2}
 	}
 

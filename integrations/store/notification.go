@@ -5,80 +5,75 @@ import (
 	"time"
 )
 
-// NextChange records a change that the receivers must be notified of and returns its
-// number.
-func (s *Store) NextChange(ctx context.Context, receivers []string) (number int64, err error) {
-	err = s.write(ctx, "recording a content change", func(ctx context.Context, tx Tx) error {
-		number, err = one[int64](ctx, tx, "numbering it",
-			`UPDATE edge_changes SET number = number + 1 RETURNING number`)
-		if err != nil {
-			return err
-		}
+// Call describes a call to a receiver of content changes. A receiver is owed two calls
+// after each change.
+type Call struct {
+	Change int64         // number of the receiver's latest change
+	Owed   int           // calls owed since then
+	Wait   time.Duration // until the call may begin
+}
 
+// NextChange records a change that the receivers must be notified of, and returns its
+// number for each of them.
+func (s *Store) NextChange(ctx context.Context, receivers []string) (numbers []int64, err error) {
+	err = s.write(ctx, "recording a content change", func(ctx context.Context, tx Tx) error {
+		numbers = nil
 		for _, name := range receivers {
-			_, err := tx.Exec(ctx, `INSERT INTO edge_receivers (name, behind_since)
-SELECT CAST($1 AS text), now FROM clock WHERE true
-ON CONFLICT (name) DO UPDATE SET behind_since = excluded.behind_since
-WHERE edge_receivers.behind_since = 0`, name)
+			number, err := one[int64](ctx, tx, "numbering it", `INSERT INTO edge_receivers (name, change, owed, behind_since)
+SELECT CAST($1 AS text), 1, 2, now FROM clock WHERE true
+ON CONFLICT (name) DO UPDATE SET change = edge_receivers.change + 1, owed = 2, behind_since =
+  CASE edge_receivers.behind_since WHEN 0 THEN excluded.behind_since ELSE edge_receivers.behind_since END
+RETURNING change`, name)
 			if err != nil {
 				return err
 			}
+			numbers = append(numbers, number)
 		}
 		return nil
 	})
-	return number, err
+	return numbers, err
 }
 
-// Notified returns the number of the last change that a receiver was notified of, and the
-// number of the latest change.
-func (s *Store) Notified(ctx context.Context, receiver string) (notified, latest int64, err error) {
-	type row struct{ Notified, Latest int64 }
-	r, err := one[row](ctx, s.db, "reading the last notification of a receiver",
-		`SELECT notified, (SELECT number FROM edge_changes) AS latest
-FROM edge_receivers WHERE name = $1`, receiver)
-	return r.Notified, r.Latest, err
-}
-
-// BeginCall records the start of a call to a receiver and returns the number of the
-// latest change. It returns ErrNotFound if the previous call began less than the interval
-// ago.
-func (s *Store) BeginCall(
-	ctx context.Context, receiver string, interval time.Duration,
-) (latest int64, err error) {
+// BeginCall begins a call to a receiver, unless none is owed or the previous one began
+// less than the interval ago.
+func (s *Store) BeginCall(ctx context.Context, receiver string, interval time.Duration) (c Call, err error) {
 	err = s.write(ctx, "beginning a call to a receiver", func(ctx context.Context, tx Tx) error {
-		latest, err = one[int64](ctx, tx, "recording its time", `UPDATE edge_receivers
-SET called_at = (SELECT now FROM clock)
-WHERE name = $1 AND called_at <= (SELECT now FROM clock) - $2 RETURNING (SELECT number FROM edge_changes)`,
+		// The update serializes the calls of all instances.
+		c, err = one[Call](ctx, tx, "finding it", `UPDATE edge_receivers SET called_at = called_at WHERE name = $1
+RETURNING change, owed, (called_at + $2 - (SELECT now FROM clock)) * 1000000 AS wait`,
 			receiver, interval.Milliseconds())
+		if err != nil || c.Owed == 0 || c.Wait > 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE edge_receivers SET called_at = (SELECT now FROM clock) WHERE name = $1`, receiver)
 		return err
 	})
-	return latest, err
+	return c, err
 }
 
-// EndCall records that a receiver was notified of all changes up to a number. A receiver
-// that was not notified of the latest change is behind since this call.
-func (s *Store) EndCall(ctx context.Context, receiver string, number int64) error {
+// EndCall records that a call has succeeded that began when a change was the latest. A
+// receiver that is owed another call is behind since this one.
+func (s *Store) EndCall(ctx context.Context, receiver string, change int64) error {
 	_, err := s.exec(ctx, "storing the notification of a receiver", `UPDATE edge_receivers SET
-notified = CASE WHEN notified < $2 THEN $2 ELSE notified END,
-behind_since = CASE WHEN $2 < (SELECT number FROM edge_changes) AND notified < (SELECT number FROM edge_changes)
-THEN (SELECT now FROM clock) ELSE 0 END
-WHERE name = $1`, receiver, number)
+owed = CASE change WHEN $2 THEN owed - 1 ELSE owed END,
+behind_since = CASE WHEN change = $2 AND owed = 1 THEN 0 ELSE called_at END
+WHERE name = $1 AND owed > 0`, receiver, change)
 	return err
 }
 
-// Behind returns for how long each receiver has not been notified of the latest change.
+// Behind returns for how long each receiver has been owed a call.
 func (s *Store) Behind(ctx context.Context) (map[string]time.Duration, error) {
 	type row struct {
 		Name   string
-		Behind int64
+		Behind time.Duration
 	}
 	list, err := all[row](ctx, s.db, "finding the receivers that are behind",
-		`SELECT name, (SELECT now FROM clock) - behind_since AS behind
-FROM edge_receivers WHERE behind_since > 0`)
+		`SELECT name, ((SELECT now FROM clock) - behind_since) * 1000000 AS behind
+FROM edge_receivers WHERE owed > 0`)
 
 	behind := map[string]time.Duration{}
 	for _, r := range list {
-		behind[r.Name] = time.Duration(r.Behind) * time.Millisecond
+		behind[r.Name] = r.Behind
 	}
 	return behind, err
 }

@@ -10,10 +10,23 @@ import (
 	"siteapi/integrations/store"
 )
 
-// A receiver is behind until it was notified of the latest change, whichever instance
-// notifies it.
+// A receiver is behind until it was called twice after the latest change, whichever
+// instance calls it.
 func notifications(t *testing.T, s Subject) {
 	ctx, db, other := t.Context(), s.MustOpen(t, nil), s.MustOpen(t, nil)
+	change := func(db Store, numbers []int64, receivers ...string) {
+		t.Helper()
+		if got, err := db.NextChange(ctx, receivers); err != nil || !slices.Equal(got, numbers) {
+			t.Errorf("the change is numbered %d, %v, want %d", got, err, numbers)
+		}
+	}
+	call := func(interval time.Duration, number int64, owed int) {
+		t.Helper()
+		c, err := other.BeginCall(ctx, "varnish", interval)
+		if err != nil || c.Change != number || c.Owed != owed || (c.Wait > interval/2) != (interval > 0) {
+			t.Errorf("the call is %+v, %v, want it for change %d, %d owed", c, err, number, owed)
+		}
+	}
 	wantBehind := func(names ...string) {
 		t.Helper()
 		behind, err := other.Behind(ctx)
@@ -29,53 +42,24 @@ func notifications(t *testing.T, s Subject) {
 	}
 
 	wantBehind()
-	first, err := db.NextChange(ctx, []string{"next", "varnish"})
-	ok(t, err)
-	second, err := other.NextChange(ctx, []string{"varnish"})
-	ok(t, err)
-	if second != first+1 {
-		t.Errorf("the changes are numbered %d and %d", first, second)
-	}
+	change(db, []int64{1, 1}, "next", "varnish")
+	change(other, []int64{2}, "varnish")
 	wantBehind("next", "varnish")
 
-	latest, err := db.BeginCall(ctx, "varnish", time.Hour)
-	if err != nil || latest != second {
-		t.Errorf("a call began for change %d, %v, want %d", latest, err, second)
+	call(0, 2, 2)
+	call(time.Hour, 2, 2) // it must wait, since the first one has just begun
+	change(db, []int64{3}, "varnish")
+	ok(t, db.EndCall(ctx, "varnish", 2)) // it began before the latest change
+	for _, owed := range []int{2, 1} {
+		call(0, 3, owed)
+		wantBehind("next", "varnish")
+		ok(t, db.EndCall(ctx, "varnish", 3))
 	}
-	if _, err := other.BeginCall(ctx, "varnish", time.Hour); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a second call within the interval returned %v, want ErrNotFound", err)
-	}
-	if _, err := other.BeginCall(ctx, "next", time.Hour); err != nil {
-		t.Errorf("a call to another receiver: %v", err)
-	}
-
-	ok(t, db.EndCall(ctx, "varnish", second))
-	ok(t, db.EndCall(ctx, "next", first)) // an earlier change: it is still behind
 	wantBehind("next")
-	ok(t, db.EndCall(ctx, "varnish", first)) // the end of an earlier call is late
-	if notified, latest, err := other.Notified(ctx, "varnish"); err != nil || notified != second || latest != second {
-		t.Errorf("notified of %d of %d changes, %v", notified, latest, err)
-	}
-	ok(t, other.EndCall(ctx, "next", second))
-	wantBehind()
+	ok(t, db.EndCall(ctx, "varnish", 3)) // the end of an earlier call is late
+	call(0, 3, 0)
 
-	if _, _, err := db.Notified(ctx, "unknown"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := db.BeginCall(ctx, "unknown", 0); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown receiver returned %v, want ErrNotFound", err)
-	}
-}
-
-// A note replaces an earlier one with its name, for all instances.
-func notes(t *testing.T, s Subject) {
-	ctx, db, other := t.Context(), s.MustOpen(t, nil), s.MustOpen(t, nil)
-	if _, err := db.Note(ctx, "webhook"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an unknown note returned %v, want ErrNotFound", err)
-	}
-
-	for _, text := range []string{"first", "", "Ștefan's \"second\""} {
-		ok(t, db.SetNote(ctx, "webhook", text))
-		ok(t, db.SetNote(ctx, "other", "of another name"))
-		if got, err := other.Note(ctx, "webhook"); err != nil || got != text {
-			t.Errorf("the note is %q, %v, want %q", got, err, text)
-		}
 	}
 }

@@ -121,7 +121,6 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"request ended":             requestEnded,
 		"changes of leads":          leadChanges,
 		"notifications":             notifications,
-		"notes":                     notes,
 		"start/many at once":        startMany,
 		"start/newer tables":        startNewer,
 		"start/other tables":        startOther,

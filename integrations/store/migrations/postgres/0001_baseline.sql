@@ -191,17 +191,14 @@ CREATE TRIGGER lead_changes_delivery AFTER INSERT OR UPDATE OF state ON deliveri
 CREATE TRIGGER lead_changes_note AFTER INSERT ON lead_notes
   FOR EACH ROW EXECUTE FUNCTION note_lead_change();
 
--- The number of the last change of the content, and which of them each receiver of changes was
--- notified of. behind_since is 0 if it was notified of all, twice.
-CREATE TABLE edge_changes (
-  number bigint NOT NULL
-);
-INSERT INTO edge_changes (number) VALUES (0);
+-- The receivers of content changes, each with the number of its latest change and of the calls that it is
+-- owed since then. behind_since matters only while it is owed any.
 CREATE TABLE edge_receivers (
   name         text PRIMARY KEY NOT NULL,
-  notified     bigint NOT NULL DEFAULT 0,
-  called_at    bigint NOT NULL DEFAULT 0,
-  behind_since bigint NOT NULL DEFAULT 0
+  change       bigint NOT NULL,
+  owed         bigint NOT NULL,
+  called_at    bigint NOT NULL DEFAULT 0, -- when the last call began
+  behind_since bigint NOT NULL
 );
 
 -- The mails to visitors of the last day, and the networks that leads came from, as keyed

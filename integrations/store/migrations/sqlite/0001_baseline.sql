@@ -181,17 +181,14 @@ CREATE TRIGGER lead_changes_note_inserted AFTER INSERT ON lead_notes BEGIN
   INSERT INTO lead_changes (at, lead, kind) SELECT now, NEW.lead_id, 2 FROM clock;
 END;
 
--- The number of the last change of the content, and which of them each receiver of changes was
--- notified of. behind_since is 0 if it was notified of all, twice.
-CREATE TABLE edge_changes (
-  number INTEGER NOT NULL
-);
-INSERT INTO edge_changes (number) VALUES (0);
+-- The receivers of content changes, each with the number of its latest change and of the calls that it is
+-- owed since then. behind_since matters only while it is owed any.
 CREATE TABLE edge_receivers (
   name         TEXT PRIMARY KEY NOT NULL,
-  notified     INTEGER NOT NULL DEFAULT 0,
-  called_at    INTEGER NOT NULL DEFAULT 0,
-  behind_since INTEGER NOT NULL DEFAULT 0
+  change       INTEGER NOT NULL,
+  owed         INTEGER NOT NULL,
+  called_at    INTEGER NOT NULL DEFAULT 0, -- when the last call began
+  behind_since INTEGER NOT NULL
 );
 
 -- The mails to visitors of the last day, and the networks that leads came from, as keyed
