@@ -9,19 +9,21 @@ import (
 	"siteapi/integrations/mail/smtp/smtptest"
 )
 
-// MailServer starts a mail server, and returns the settings of a service that uses it.
-func MailServer(t *testing.T, o smtptest.Options) (*smtptest.Server, map[string]string) {
+// MailServer starts a mail server, and returns the settings of a service that uses it and
+// retries soon, completed by others.
+func MailServer(t *testing.T, o smtptest.Options, more ...string) (*smtptest.Server, []string) {
 	t.Helper()
 	server, err := smtptest.Start(o)
 	must(t, err)
 	t.Cleanup(server.Close)
-	return server, map[string]string{
-		"SMTP_URL":      "smtp://" + server.Addr,
-		"MAIL_FROM":     "quotes@lumen.test",
-		"SALES_MAIL_TO": "sales@lumen.test",
-		"SITE_URL":      "https://lumen.test",
-		"ADMIN_PAGE":    "on",
-	}
+	return server, append([]string{
+		"SMTP_URL=smtp://" + server.Addr,
+		"MAIL_FROM=quotes@lumen.test",
+		"SALES_MAIL_TO=sales@lumen.test",
+		"SITE_URL=https://lumen.test",
+		"ADMIN_PAGE=on",
+		Quick,
+	}, more...)
 }
 
 // MailsTo returns the mails that a server accepted for an address.

@@ -51,14 +51,7 @@ func SkipWithout(t *testing.T, err error) {
 func Launch(t *testing.T, dataDir string, env ...string) *Process {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), Binary, "serve")
-	cmd.Env = append([]string{
-		"ENVIRONMENT=development",
-		"LOG_FORMAT=json",
-		"RATE_LIMITS=off",
-		"ADMIN_ADDR=off",
-		"LISTEN_ADDR=127.0.0.1:0",
-		"DATA_DIR=" + dataDir,
-	}, env...)
+	cmd.Env = append([]string{"LISTEN_ADDR=127.0.0.1:0"}, defaults(dataDir, env)...)
 
 	out, err := cmd.StdoutPipe()
 	must(t, err)

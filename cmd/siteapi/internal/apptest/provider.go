@@ -162,8 +162,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(response)
 }
 
-// Environ returns the settings of a service with its inbox at an address.
-func (p *Provider) Environ(address string) []string {
+// Env returns the settings of a service with its inbox at an address.
+func (p *Provider) Env(address string) []string {
 	return []string{
 		"ADMIN_ADDR=" + address, "ADMIN_API_TOKEN=secret-of-operators",
 		"OIDC_ISSUER=" + p.URL, "OIDC_CLIENT_ID=siteapi", "OIDC_CLIENT_SECRET=client-secret",

@@ -3,7 +3,6 @@ package apptest
 import (
 	"bytes"
 	"context"
-	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -54,36 +53,47 @@ func Counter(t *testing.T, s *Service, name string, labels map[string]string) (v
 type Service struct {
 	Client
 	App  *app.App
-	Env  map[string]string
+	Env  []string
 	halt func()
 }
 
 // Start starts a service in development with additional settings.
-func Start(t *testing.T, env map[string]string, changes ...func(*Service)) *Service {
+func Start(t *testing.T, env ...string) *Service {
 	t.Helper()
-	s := &Service{
-		Client: Client{T: t, DataDir: t.TempDir(), Log: &SyncBuffer{}},
-		Env: map[string]string{
-			"ENVIRONMENT": "development",
-			"LOG_FORMAT":  "json",
-			"RATE_LIMITS": "off",
-			"ADMIN_ADDR":  "off",
-		},
-	}
-
-	s.Env["DATA_DIR"] = s.DataDir
-	maps.Copy(s.Env, env)
-	for _, change := range changes {
-		change(s)
-	}
+	client := Client{T: t, DataDir: t.TempDir(), Log: &SyncBuffer{}}
+	s := &Service{Client: client, Env: defaults(client.DataDir, env)}
 	s.Start()
 	return s
+}
+
+// defaults returns the settings of a service in development, completed by others.
+func defaults(dataDir string, env []string) []string {
+	return append([]string{
+		"ENVIRONMENT=development",
+		"LOG_FORMAT=json",
+		"RATE_LIMITS=off",
+		"ADMIN_ADDR=off",
+		"DATA_DIR=" + dataDir,
+	}, env...)
+}
+
+// Lookup returns the function that reads an environment. The last value of a variable
+// takes precedence, as it does for processes.
+func Lookup(env []string) func(name string) string {
+	return func(name string) (value string) {
+		for _, setting := range env {
+			if given, is := strings.CutPrefix(setting, name+"="); is {
+				value = given
+			}
+		}
+		return value
+	}
 }
 
 // Start starts the service. It can be called again after Stop.
 func (s *Service) Start() {
 	s.T.Helper()
-	settings, err := config.Read(func(name string) string { return s.Env[name] })
+	settings, err := config.Read(Lookup(s.Env))
 	must(s.T, err)
 
 	a, err := app.New(s.T.Context(), settings, zerolog.New(s.Log).Level(settings.LogLevel))
@@ -113,6 +123,14 @@ func (s *Service) Stop() {
 		s.halt()
 		s.halt = nil
 	}
+}
+
+// Restart stops the service, and starts it with additional settings.
+func (s *Service) Restart(env ...string) {
+	s.T.Helper()
+	s.Stop()
+	s.Env = append(s.Env, env...)
+	s.Start()
 }
 
 // Eventually waits until ok returns true.

@@ -1,7 +1,6 @@
 package apptest
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,7 +119,7 @@ func OnBothDatabases(t *testing.T, test func(t *testing.T, database string)) {
 func NewRemoteSite(t *testing.T, env ...string) *Site {
 	t.Helper()
 	stubs := NewVendors(t)
-	s := NewSite(t, append(stubs.Environ(), env...)...)
+	s := NewSite(t, append(stubs.Env(), env...)...)
 	s.Stubs = stubs
 	return s
 }
@@ -215,11 +214,9 @@ func (s *Site) Damage(query string) {
 }
 
 // Opener opens the systems of the site, with additional settings, while no service runs.
-func (s *Site) Opener(env map[string]string) systems.Opener {
+func (s *Site) Opener(env ...string) systems.Opener {
 	s.T.Helper()
-	settings, err := config.Read(func(name string) string {
-		return cmp.Or(env[name], map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.Dir}[name])
-	})
+	settings, err := config.Read(Lookup(defaults(s.Dir, env)))
 	must(s.T, err)
 	return systems.Opener{Settings: settings, Log: zerolog.Nop(), Metrics: telemetry.NewMetrics("")}
 }
@@ -228,7 +225,7 @@ func (s *Site) Opener(env map[string]string) systems.Opener {
 // runs.
 func (s *Site) Store(visits []lead.Visit, leads ...lead.Lead) {
 	s.T.Helper()
-	db, err := s.Opener(nil).Database(s.T.Context())
+	db, err := s.Opener().Database(s.T.Context())
 	must(s.T, err)
 
 	for _, v := range visits {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -48,31 +47,17 @@ func NewVendorsWith(t *testing.T, s sanitytest.Options, h hubspottest.Options) *
 
 // Env returns the settings of a service that uses the stubs. Settings in more take
 // precedence.
-func (f *Vendors) Env(more ...map[string]string) map[string]string {
-	env := map[string]string{
-		"CMS_DRIVER":        "sanity",
-		"SANITY_PROJECT_ID": sanitytest.Project,
-		"SANITY_TOKEN":      sanitytest.Token,
-		"SANITY_API_URL":    f.CMS.URL(),
-		"CRM_DRIVER":        "hubspot",
-		"HUBSPOT_TOKEN":     hubspottest.Token,
-		"HUBSPOT_API_URL":   f.CRM.URL(),
-		"DELIVERY_RATE":     "0",
-	}
-
-	for _, m := range more {
-		maps.Copy(env, m)
-	}
-	return env
-}
-
-// Environ returns the settings of Env as the environment of a process.
-func (f *Vendors) Environ(more ...map[string]string) []string {
-	var list []string
-	for name, value := range f.Env(more...) {
-		list = append(list, name+"="+value)
-	}
-	return list
+func (f *Vendors) Env(more ...string) []string {
+	return append([]string{
+		"CMS_DRIVER=sanity",
+		"SANITY_PROJECT_ID=" + sanitytest.Project,
+		"SANITY_TOKEN=" + sanitytest.Token,
+		"SANITY_API_URL=" + f.CMS.URL(),
+		"CRM_DRIVER=hubspot",
+		"HUBSPOT_TOKEN=" + hubspottest.Token,
+		"HUBSPOT_API_URL=" + f.CRM.URL(),
+		"DELIVERY_RATE=0",
+	}, more...)
 }
 
 // Recover makes both stubs stop failing.
@@ -147,13 +132,13 @@ func (f *Vendors) CheckLead(t *testing.T, session, id string) {
 }
 
 // Quick shortens the retry pauses of the queue.
-func Quick(s *Service) { s.Env["DELIVERY_RETRY_MAX"] = "200ms" }
+const Quick = "DELIVERY_RETRY_MAX=200ms"
 
 // Command runs a command in this process with the settings of the service.
 func (s *Service) Command(args ...string) (string, error) {
 	s.T.Helper()
 	var out bytes.Buffer
-	c := app.NewCommand(func(name string) string { return s.Env[name] }, &out)
+	c := app.NewCommand(Lookup(s.Env), &out)
 	c.SetArgs(args)
 	err := c.ExecuteContext(context.WithoutCancel(s.T.Context()))
 	return out.String(), err

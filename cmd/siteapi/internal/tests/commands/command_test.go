@@ -198,7 +198,7 @@ func TestCRMSetup(t *testing.T) {
 		"crm.schemas": "the token lacks a scope: MISSING_SCOPES",
 	} {
 		stubs := apptest.NewVendorsWith(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{lacked}})
-		out, code := apptest.Command(t, stubs.Environ(), "crm", "setup")
+		out, code := apptest.Command(t, stubs.Env(), "crm", "setup")
 		if (code == 0) != (lacked == "none") || !strings.Contains(out, want) {
 			t.Errorf("%d %s, want %s", code, out, want)
 		}

@@ -194,7 +194,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t)
 	s.Stubs = apptest.NewVendorsWith(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
-	s.Env = append(s.Env, s.Stubs.Environ()...)
+	s.Env = append(s.Env, s.Stubs.Env()...)
 
 	for _, tt := range []struct{ env, check, state, words string }{
 		{"CONTENT_TYPES=herosection,heroSection", "content", "WARNING", "document of type herosection"},

@@ -93,7 +93,7 @@ func TestEveryDocumentAtOnce(t *testing.T) {
 	list, err := operations.All()
 	must(t, err)
 
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	s := apptest.Start(t, "ADMIN_PAGE=on")
 	known := strings.NewReplacer("lqrsz6cc4wu2hcpvga5pqfpvuz", s.Submit("ana"))
 	token := "Authorization: Bearer " + config.DevAdminToken
 	call := func(op *operations.Operation, arguments map[string]any) (got []apptest.Response) {

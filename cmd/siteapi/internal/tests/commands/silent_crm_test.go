@@ -42,7 +42,7 @@ func TestCRMThatStoresNothing(t *testing.T) {
 	s.Arrives(s.Submit("ana"))
 	s.Stop(t)
 
-	open := s.Opener(nil)
+	open := s.Opener()
 	db, err := open.Database(t.Context())
 	must(t, err)
 	defer db.Close()

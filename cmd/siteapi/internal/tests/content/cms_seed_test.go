@@ -16,7 +16,7 @@ func TestSeed(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendorsWith(t, sanitytest.Options{ReadToken: "reader"}, hubspottest.Options{})
 	sample := len(stubs.CMS.Documents())
-	s := apptest.NewSite(t, append(stubs.Environ(), "CMS_WATCH=off")...)
+	s := apptest.NewSite(t, append(stubs.Env(), "CMS_WATCH=off")...)
 
 	replace := func(docs ...string) {
 		var raws []json.RawMessage

@@ -25,7 +25,7 @@ func TestFallbackCopyOfServedContent(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t)
 	stubs.Publish("first title")
-	env := stubs.Environ(map[string]string{"CACHE_URL": valkey.URL(), "CMS_WATCH": "off"})
+	env := stubs.Env("CACHE_URL="+valkey.URL(), "CMS_WATCH=off")
 	apptest.Launch(t, t.TempDir(), env...).Shows("first title")
 
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func TestWebhooksAtEitherInstance(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t)
 	stubs.Publish("title 0")
-	env := stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})
+	env := stubs.Env("CACHE_URL=" + valkey.URL())
 	instances := []*apptest.Process{apptest.Launch(t, t.TempDir(), env...), apptest.Launch(t, t.TempDir(), env...)}
 
 	for _, r := range instances {

@@ -46,7 +46,7 @@ func TestContentOfAnotherConfiguration(t *testing.T) {
 
 	stubs := apptest.NewVendors(t)
 	stubs.FailCMS()
-	r = apptest.Launch(t, dir, stubs.Environ(map[string]string{"CACHE_URL": valkey.URL()})...)
+	r = apptest.Launch(t, dir, stubs.Env("CACHE_URL="+valkey.URL())...)
 	if got := r.Query(settings); !strings.Contains(got, "UPSTREAM_UNAVAILABLE") {
 		t.Errorf("with another CMS, which is down: %s", got)
 	}
@@ -60,7 +60,7 @@ func TestInstancesOfTwoConfigurations(t *testing.T) {
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t)
 	stubs.Publish("first title")
 	env := func(types string) []string {
-		return stubs.Environ(map[string]string{"CACHE_URL": valkey.URL(), "CONTENT_TYPES": types, "CMS_WATCH": "off"})
+		return stubs.Env("CACHE_URL="+valkey.URL(), "CONTENT_TYPES="+types, "CMS_WATCH=off")
 	}
 	a := apptest.Launch(t, t.TempDir(), env("heroSection")...)
 	b := apptest.Launch(t, t.TempDir(), env("heroSection,faq")...)

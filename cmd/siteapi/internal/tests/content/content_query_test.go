@@ -12,7 +12,7 @@ import (
 // TestContentQuery orders, limits and resolves documents as a site's pages do.
 func TestContentQuery(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CONTENT_TYPES": "post,person"})
+	s := apptest.Start(t, "CONTENT_TYPES=post,person")
 	s.WriteContent(`[
 		{"_id":"p1","_type":"post","title":"b","order":2,"by":{"_ref":"ana"},"hero":{"asset":{"url":"https://x/a-30x20.png"},"alt":"A"}},
 		{"_id":"p2","_type":"post","title":"a","order":1,"by":{"_ref":"ana"}},
@@ -69,7 +69,7 @@ func TestContentQuery(t *testing.T) {
 // TestResolvingIsBounded asks for far more than a response may have, once and in many
 // fields of one request. It runs alone, since it counts what the process allocates.
 func TestResolvingIsBounded(t *testing.T) {
-	s := apptest.Start(t, map[string]string{"CONTENT_TYPES": "post"})
+	s := apptest.Start(t, "CONTENT_TYPES=post")
 	s.WriteContent(`[{"_id":"list","_type":"post","all":[` + strings.Repeat(`{"_ref":"big"},`, 1399) + `{"_ref":"big"}]},
 		{"_id":"big","_type":"post","text":"` + strings.Repeat("x", 1<<20) + `"}]`)
 	apptest.Eventually(t, "the content is served", func() bool {
@@ -99,7 +99,7 @@ func TestResolvingIsBounded(t *testing.T) {
 // use: they are hidden, with one warning for each type whatever the number of languages.
 func TestForeignLanguageIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CONTENT_TYPES": "post,page"})
+	s := apptest.Start(t, "CONTENT_TYPES=post,page")
 	s.WriteContent(`[{"_id":"a","_type":"post","language":"de"},{"_id":"b","_type":"post","__i18n_lang":"fr_FR"},
 		{"_id":"c","_type":"page","locale":"de"},{"_id":"d","_type":"page","language":"es-MX"},{"_id":"e","_type":"page","language":"Deutsch"}]`)
 

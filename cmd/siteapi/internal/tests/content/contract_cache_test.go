@@ -61,7 +61,7 @@ func rejects(got apptest.Outcome, endpoint string, fields ...string) bool {
 
 func TestContractClearCache(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CMS_WATCH": "off"})
+	s := apptest.Start(t, "CMS_WATCH=off")
 	all := len(schema.AllLocale)
 
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
@@ -116,7 +116,7 @@ func TestContractClearCache(t *testing.T) {
 func TestContractInvalidateCache(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
-	s := apptest.Start(t, stubs.Env(map[string]string{"CMS_WATCH": "off"}))
+	s := apptest.Start(t, stubs.Env("CMS_WATCH=off")...)
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		for _, tt := range []struct {
 			input map[string]any
@@ -172,7 +172,7 @@ func TestContractInvalidateCache(t *testing.T) {
 
 func TestContractWebhook(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	warm(s)
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		for payload, want := range map[string][]string{
@@ -220,7 +220,7 @@ func TestContractWebhook(t *testing.T) {
 
 func TestContractPublishedContentIsVisibleAtOnce(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CMS_WATCH": "off"})
+	s := apptest.Start(t, "CMS_WATCH=off")
 	warm(s)
 	hero(&s.Client, "Nuevo")
 	s.Through("REST", "receiveCmsWebhook",
@@ -233,7 +233,7 @@ func TestContractPublishedContentIsVisibleAtOnce(t *testing.T) {
 
 func TestContractGuards(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CACHE_API_TOKEN": "one, two"})
+	s := apptest.Start(t, "CACHE_API_TOKEN=one, two")
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		for _, g := range []struct {
 			name  string
@@ -271,7 +271,7 @@ func TestContractGuards(t *testing.T) {
 		}
 	})
 
-	none := apptest.Start(t, map[string]string{"CACHE_API_TOKEN": " , "})
+	none := apptest.Start(t, "CACHE_API_TOKEN= , ")
 	for _, token := range []string{config.DevCacheToken, "", ","} {
 		if got := none.Do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer "+token); got.Status != 401 {
 			t.Errorf("token %q without a configured token: %s", token, got)

@@ -99,7 +99,7 @@ func TestContractSiteSettings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := apptest.Start(t, nil)
+			s := apptest.Start(t)
 			s.WriteContent(tt.content)
 			s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
 			for range 2 { // the second response may come from a cache
@@ -114,7 +114,7 @@ func TestContractSiteSettings(t *testing.T) {
 
 func TestContractContent(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CONTENT_TYPES": "heroSection,page,quoteSubmission"})
+	s := apptest.Start(t, "CONTENT_TYPES=heroSection,page,quoteSubmission")
 	s.WriteContent(`[
 		{"_id":"h-es","_type":"heroSection","language":"es","_updatedAt":"2026-01-02T03:04:05Z","_rev":"r",` +
 		`"title":"Hola","n":1.50},
@@ -159,7 +159,7 @@ func TestContractContent(t *testing.T) {
 
 func TestContractUnknownRoutes(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 
 	for _, path := range []string{
 		"/nothing",

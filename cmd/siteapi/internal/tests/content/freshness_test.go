@@ -48,7 +48,7 @@ func TestPublishWithoutAWebhook(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
 	stubs.Publish("title-0")
-	s := apptest.Start(t, stubs.Env())
+	s := apptest.Start(t, stubs.Env()...)
 	shows := func(what string, ok func(response string) bool) time.Duration {
 		t.Helper()
 		began := time.Now()
@@ -103,7 +103,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
 	stubs.Publish("same")
-	s := apptest.Start(t, stubs.Env())
+	s := apptest.Start(t, stubs.Env()...)
 	fetches := waitForFetches(stubs)
 	tag := s.Query(apptest.AskHero, nil).Header.Get("ETag")
 
@@ -136,7 +136,7 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 func TestWatchIsVisible(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
-	s := apptest.Start(t, stubs.Env(nil))
+	s := apptest.Start(t, stubs.Env()...)
 	waitForWatch(stubs)
 
 	if since := apptest.Counter(t, s, "siteapi_content_watch_seconds", map[string]string{"mode": "stream"}); since <= 0 {

@@ -33,13 +33,13 @@ func edit(f *apptest.Vendors, id, title string) { f.T.Helper(); publish(f, id, "
 
 // startPreview starts a service whose CMS has a published document, a draft and a release
 // of it.
-func startPreview(t *testing.T, more ...map[string]string) (*apptest.Service, *apptest.Vendors) {
+func startPreview(t *testing.T, more ...string) (*apptest.Service, *apptest.Vendors) {
 	t.Helper()
 	stubs := apptest.NewVendors(t)
 	stubs.Publish("public-title")
 	edit(stubs, "drafts.h", "secret-draft")
 	edit(stubs, "versions.rSpring.h", "secret-release")
-	return apptest.Start(t, stubs.Env(more...)), stubs
+	return apptest.Start(t, stubs.Env(more...)...), stubs
 }
 
 // TestPreview reads a document in each perspective.
@@ -85,7 +85,7 @@ func TestPreview(t *testing.T) {
 // TestPreviewOfPrices estimates with draft prices, which cannot be used to submit a lead.
 func TestPreviewOfPrices(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	s.WriteContent(`[{"_id":"quoteRules","_type":"quoteRules","currency":"EUR","spreadPercent":50,"roundTo":100,"minimum":0,"validDays":30},
 		{"_id":"o","_type":"quoteOption","group":"projectType","slug":{"current":"web-app"},"price":1000},
 		{"_id":"drafts.o","_type":"quoteOption","group":"projectType","slug":{"current":"web-app"},"price":5000}]`)
@@ -197,7 +197,7 @@ func TestPreviewsOfManyReleases(t *testing.T) {
 func TestPreviewWithoutAToken(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	s, _ := startPreview(t, map[string]string{"CACHE_URL": server.URL()})
+	s, _ := startPreview(t, "CACHE_URL="+server.URL())
 
 	// A preview leaves nothing in a cache, whether it is sent with GET or as a registered
 	// document.
@@ -375,7 +375,7 @@ func TestPreviewEvents(t *testing.T) {
 func TestPreviewEventAtTheStart(t *testing.T) {
 	t.Parallel()
 	remote, _ := startPreview(t)
-	for name, s := range map[string]*apptest.Service{"file": apptest.Start(t, nil), "sanity": remote} {
+	for name, s := range map[string]*apptest.Service{"file": apptest.Start(t), "sanity": remote} {
 		var stops []func()
 		for _, what := range []string{"alone", "again", "beside another", "beside two"} {
 			events, stop := contentEvents(s)

@@ -68,7 +68,7 @@ func TestInvalidationReachesAllInstances(t *testing.T) {
 func TestCacheServerOutage(t *testing.T) {
 	t.Parallel()
 	valkey := valkeyserver.Start(t)
-	s := apptest.Start(t, map[string]string{"CACHE_URL": valkey.URL()})
+	s := apptest.Start(t, "CACHE_URL="+valkey.URL())
 	hero(&s.Client, "before")
 	apptest.Eventually(t, "the content is shown", func() bool {
 		return s.Query(apptest.AskHero, nil).Has("before")
@@ -113,7 +113,7 @@ func TestCacheServerOutage(t *testing.T) {
 func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
 	pg := pgserver.Start(t)
-	s := apptest.Start(t, map[string]string{"DATABASE_URL": pg.NewDatabase(t)})
+	s := apptest.Start(t, "DATABASE_URL="+pg.NewDatabase(t))
 	submit := func(session string) apptest.Outcome {
 		return s.SubmitThrough("REST", apptest.ValidLead(session))
 	}

@@ -19,7 +19,7 @@ const hookBody = "{ \"_type\":\"heroSection\" ,\n\"language\" : \"es\", " +
 
 func TestWebhookSignature(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "old-secret, new-secret", "ADMIN_PAGE": "on"})
+	s := apptest.Start(t, "CMS_WEBHOOK_SIGNING_SECRET=old-secret, new-secret", "ADMIN_PAGE=on")
 	now := time.Now()
 
 	// printf '1772366400000.{"_type":"heroSection","title":"Bună"}' | openssl dgst -sha256 -hmac s3cret -binary |

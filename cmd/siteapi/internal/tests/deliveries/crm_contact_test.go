@@ -17,7 +17,7 @@ import (
 func TestVisitorWithACustomersAddress(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
-	s := apptest.Start(t, stubs.Env())
+	s := apptest.Start(t, stubs.Env()...)
 
 	customer := map[string]string{
 		"email":     "customer@example.com",

@@ -15,8 +15,8 @@ import (
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
-	retrying := apptest.Start(t, stubs.Env(), apptest.Quick)
-	waiting := apptest.Start(t, stubs.Env()) // retries when an operator requests it
+	retrying := apptest.Start(t, stubs.Env(apptest.Quick)...)
+	waiting := apptest.Start(t, stubs.Env()...) // retries when an operator requests it
 
 	for i, row := range []struct {
 		fault  faulttest.Fault

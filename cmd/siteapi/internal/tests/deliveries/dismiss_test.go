@@ -19,7 +19,7 @@ func TestDismissDelivery(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		const reason = "Ana Pop called: she has withdrawn it."
 		stubs := apptest.NewVendors(t)
-		s := apptest.Start(t, stubs.Env(map[string]string{"DATABASE_URL": database}), apptest.Quick)
+		s := apptest.Start(t, stubs.Env("DATABASE_URL="+database, apptest.Quick)...)
 		stubs.CMS.Fail(faulttest.Respond(422).On("mutate").Times(-1))
 		id := s.Submit("dismissed")
 		apptest.Eventually(t, "the CMS rejects it", func() bool {
@@ -81,7 +81,7 @@ func TestDismissDelivery(t *testing.T) {
 func TestRetryDismissed(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
-	s := apptest.Start(t, stubs.Env(), apptest.Quick)
+	s := apptest.Start(t, stubs.Env(apptest.Quick)...)
 	stubs.CMS.Fail(faulttest.Respond(422).On("mutate"))
 	id := s.Submit("retried")
 	s.Reaches(id, "cms", lead.Failed)

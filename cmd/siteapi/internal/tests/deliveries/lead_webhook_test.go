@@ -55,12 +55,10 @@ func (s *webhookStub) count(id string) (n int) {
 func TestNewLeadIsAnnounced(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
-	s := apptest.Start(t, nil, apptest.Quick)
+	s := apptest.Start(t, apptest.Quick)
 	before := s.Submit("before")
 
-	s.Stop()
-	s.Env["LEAD_WEBHOOK_URL"], s.Env["LEAD_WEBHOOK_SECRET"] = stub.url, apptest.LeadSecret
-	s.Start()
+	s.Restart("LEAD_WEBHOOK_URL="+stub.url, "LEAD_WEBHOOK_SECRET="+apptest.LeadSecret)
 
 	stub.Fail(faulttest.Respond(503))
 	outage := s.Submit("outage")
@@ -107,23 +105,20 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 func TestWebhookRemoved(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
-	s := apptest.Start(t, map[string]string{
-		"LEAD_WEBHOOK_URL":    "http://127.0.0.1:1",
-		"LEAD_WEBHOOK_SECRET": apptest.LeadSecret,
-	}, apptest.Quick)
+	s := apptest.Start(t,
+		"LEAD_WEBHOOK_URL=http://127.0.0.1:1",
+		"LEAD_WEBHOOK_SECRET="+apptest.LeadSecret,
+		apptest.Quick,
+	)
 	id := s.Submit("waits")
 
-	s.Stop()
-	delete(s.Env, "LEAD_WEBHOOK_URL")
-	s.Start()
+	s.Restart("LEAD_WEBHOOK_URL=")
 	s.Reaches(id, "webhook", "failed")
 	if out, err := s.Command("deliveries", "resend", id, "--target", "webhook"); err == nil {
 		t.Errorf("resent without a webhook: %s", out)
 	}
 
-	s.Stop()
-	s.Env["LEAD_WEBHOOK_URL"] = stub.url
-	s.Start()
+	s.Restart("LEAD_WEBHOOK_URL=" + stub.url)
 	s.Prints("deliveries retry --all")
 	apptest.Eventually(t, "it is announced", func() bool { return stub.count(id) == 1 })
 }

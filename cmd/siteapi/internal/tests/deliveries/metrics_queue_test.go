@@ -13,7 +13,7 @@ import (
 func TestDeliveryMetrics(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendorsWith(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{"crm.schemas"}})
-	s := apptest.Start(t, stubs.Env(map[string]string{"DELIVERY_RETRY_MAX": "1s"}), apptest.Quick)
+	s := apptest.Start(t, stubs.Env("DELIVERY_RETRY_MAX=1s", apptest.Quick)...)
 
 	value := func(name string, labels ...string) float64 {
 		set := map[string]string{}
@@ -50,7 +50,7 @@ func TestDeliveryMetrics(t *testing.T) {
 func TestDeliverySettings(t *testing.T) {
 	t.Parallel()
 	for retryMax, want := range map[string]int{"1s": 6000, "": 380, "24h": 23} {
-		s := apptest.Start(t, map[string]string{"DELIVERY_RETRY_MAX": retryMax})
+		s := apptest.Start(t, "DELIVERY_RETRY_MAX="+retryMax)
 		if got := s.Deliveries(s.Submit("tried"))["crm"].MaxAttempts; got != want {
 			t.Errorf("DELIVERY_RETRY_MAX=%s: %d tries, want %d", retryMax, got, want)
 		}

@@ -21,9 +21,8 @@ import (
 // Rejected retries are not in the audit.
 func TestRetryDeliveriesOnly(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	env["ADMIN_TOKENS"] = apptest.Owners("paul@lumen.test")
-	s := apptest.Start(t, env, apptest.Quick)
+	server, env := apptest.MailServer(t, smtptest.Options{}, "ADMIN_TOKENS="+apptest.Owners("paul@lumen.test"))
+	s := apptest.Start(t, env...)
 	deliveredID, erasedID := s.Submit("delivered"), s.Submit("erased")
 	if _, code := s.OperateAs(schema.RoleSales, `mutation { assignLead(id: "`+deliveredID+
 		`", owner: "paul@lumen.test") { id } }`); code != "" {
@@ -68,7 +67,7 @@ func TestStartsLeaveRetryAfter(t *testing.T) {
 		w.WriteHeader(429)
 	}))
 	t.Cleanup(webhook.Close)
-	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": webhook.URL, "LEAD_WEBHOOK_SECRET": apptest.LeadSecret})
+	s := apptest.Start(t, "LEAD_WEBHOOK_URL="+webhook.URL, "LEAD_WEBHOOK_SECRET="+apptest.LeadSecret)
 	id := s.Submit("waits")
 	apptest.Eventually(t, "the delivery waits", func() bool {
 		return time.Until(s.Deliveries(id)[lead.Webhook].NextAt) > time.Minute
@@ -76,9 +75,7 @@ func TestStartsLeaveRetryAfter(t *testing.T) {
 
 	before := s.Deliveries(id)[lead.Webhook]
 	for n := range 20 {
-		s.Stop()
-		s.Env["LEAD_WEBHOOK_URL"] = webhook.URL + "/" + strconv.Itoa(n)
-		s.Start()
+		s.Restart("LEAD_WEBHOOK_URL=" + webhook.URL + "/" + strconv.Itoa(n))
 	}
 	time.Sleep(1500 * time.Millisecond) // the queue looks for due jobs every second
 	after := s.Deliveries(id)[lead.Webhook]
@@ -90,7 +87,7 @@ func TestStartsLeaveRetryAfter(t *testing.T) {
 // A forged cursor is rejected, whatever its content.
 func TestForgedCursors(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
-		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)
+		s := apptest.Start(t, "DATABASE_URL="+database, apptest.Quick)
 		for field, texts := range map[string][]string{
 			"leads":      {"nonsense", "false-true 1 1 ", "false-true 1 1 \x00", "false-true NaN 1 a"},
 			"deliveries": {"\x00", "\xff", "-1", "99999999999999999999"},

@@ -22,12 +22,12 @@ func TestEdgeIsNotifiedAfterKill(t *testing.T) {
 			t.Parallel()
 			stub, vendors := newEdgeStub(t), apptest.NewVendors(t)
 			vendors.Publish("first title")
-			more := map[string]string{"DATABASE_URL": server.NewDatabase(t)}
+			env := vendors.Env(append(stub.env(), "DATABASE_URL="+server.NewDatabase(t))...)
 			if other {
-				more["CACHE_URL"] = valkeyserver.Start(t).URL()
+				env = append(env, "CACHE_URL="+valkeyserver.Start(t).URL())
 			}
 
-			dir, env := t.TempDir(), vendors.Environ(stub.env(), more)
+			dir := t.TempDir()
 			r := apptest.Launch(t, dir, env...)
 			r.Shows("first title")
 			if other {
@@ -59,7 +59,7 @@ func TestChangesWhileTheDatabaseIsAway(t *testing.T) {
 	stub, vendors := newEdgeStub(t), apptest.NewVendors(t)
 	vendors.Publish("first title")
 	server := pgserver.Start(t)
-	env := vendors.Environ(stub.env(), map[string]string{"DATABASE_URL": server.NewDatabase(t), "CMS_WATCH": "off"})
+	env := vendors.Env(append(stub.env(), "DATABASE_URL="+server.NewDatabase(t), "CMS_WATCH=off")...)
 	r := apptest.Launch(t, t.TempDir(), env...)
 	stub.isNotified(t, "the content after the first start")
 	time.Sleep(4 * time.Second) // the second notification is sent within this time

@@ -52,14 +52,14 @@ func newEdgeStub(t *testing.T) *edgeStub {
 	return e
 }
 
-func (e *edgeStub) env() map[string]string {
-	return map[string]string{
-		"CDN_MAX_AGE":       "1h",
-		"CDN_PURGE_URL":     e.url,
-		"CDN_PURGE_KIND":    "varnish",
-		"CDN_PURGE_TOKEN":   "purge-token",
-		"REVALIDATE_URLS":   e.url + "/revalidate?at=1",
-		"REVALIDATE_SECRET": apptest.LeadSecret,
+func (e *edgeStub) env() []string {
+	return []string{
+		"CDN_MAX_AGE=1h",
+		"CDN_PURGE_URL=" + e.url,
+		"CDN_PURGE_KIND=varnish",
+		"CDN_PURGE_TOKEN=purge-token",
+		"REVALIDATE_URLS=" + e.url + "/revalidate?at=1",
+		"REVALIDATE_SECRET=" + apptest.LeadSecret,
 	}
 }
 
@@ -116,11 +116,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	t.Parallel()
 	stub, vendors := newEdgeStub(t), apptest.NewVendors(t)
 	vendors.Publish("first title")
-	env := stub.env()
-	for name, value := range vendors.Env() {
-		env[name] = value
-	}
-	s := apptest.Start(t, env)
+	s := apptest.Start(t, vendors.Env(stub.env()...)...)
 
 	stub.isNotified(t, "the content after the first start")
 	stub.settles(t, s)

@@ -30,7 +30,7 @@ func shared(h http.Header) string {
 
 func TestSharedCaches(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"CDN_MAX_AGE": "45s"})
+	s := apptest.Start(t, "CDN_MAX_AGE=45s")
 	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil) // loads the content
 	s.Query(`{ content(documentType: "heroSection", locale: es) { id } }`, nil)
 
@@ -80,7 +80,7 @@ func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
 	stubs.Publish("first title")
-	r := apptest.Launch(t, t.TempDir(), stubs.Environ(map[string]string{"CDN_MAX_AGE": "30s"})...)
+	r := apptest.Launch(t, t.TempDir(), stubs.Env("CDN_MAX_AGE=30s")...)
 	r.Shows("first title")
 
 	path := getPath(`{ content(documentType: "heroSection", locale: es) { fields } }`)
@@ -102,7 +102,7 @@ func TestFallbackCopyIsNotForSharedCaches(t *testing.T) {
 // compression.
 func TestResponsesAreCompressed(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	hero := getPath(`{ content(documentType: "heroSection") { fields } content2: content(documentType: "quoteOption") { fields } }`)
 	s.Do("GET", hero, "") // loads the content
 	page := string(s.Do("GET", "/calculator", "").Body)

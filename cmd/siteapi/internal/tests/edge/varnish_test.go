@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -133,14 +132,12 @@ func newEdgeTrial(t *testing.T) *edgeTrial {
 
 	e.vendors = apptest.NewVendors(t)
 	e.vendors.Publish("title 0")
-	env := map[string]string{
-		"CDN_MAX_AGE":     "1h",
-		"CDN_PURGE_URL":   e.purges.url,
-		"CDN_PURGE_KIND":  "varnish",
-		"CDN_PURGE_TOKEN": "purge-token",
-	}
-	maps.Copy(env, e.vendors.Env())
-	e.Service = apptest.Start(t, env)
+	e.Service = apptest.Start(t, e.vendors.Env(
+		"CDN_MAX_AGE=1h",
+		"CDN_PURGE_URL="+e.purges.url,
+		"CDN_PURGE_KIND=varnish",
+		"CDN_PURGE_TOKEN=purge-token",
+	)...)
 	e.reads.pointTo(t, e.Base)
 	e.edge = &apptest.Client{T: t, Base: address}
 	e.shows("title 0")

@@ -113,7 +113,7 @@ func TestAccessLog(t *testing.T) {
 // At most ten rate-limited requests a second are logged.
 func TestRejectionsDoNotFloodTheLog(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on"})
+	s := apptest.Start(t, "RATE_LIMITS=on")
 
 	began, rejected := time.Now(), 0
 	for rejected < 500 {

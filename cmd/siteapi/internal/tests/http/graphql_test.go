@@ -15,8 +15,8 @@ import (
 func TestHintsInDevelopment(t *testing.T) {
 	t.Parallel()
 	const schema, wrongID = `{ __schema { queryType { name } } }`, `{ SiteSettings(id: "settings") { contactEmail } }`
-	env := map[string]string{"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "s"}
-	closed, open := apptest.Start(t, env), apptest.Start(t, nil)
+	closed := apptest.Start(t, "ENVIRONMENT=production", "CACHE_API_TOKEN=t", "CMS_WEBHOOK_SECRET=s")
+	open := apptest.Start(t)
 
 	for s, shown := range map[*apptest.Service]bool{closed: false, open: true} {
 		if got := s.Query(schema, nil); got.Has(`"queryType"`) != shown {
@@ -38,7 +38,7 @@ func TestHintsInDevelopment(t *testing.T) {
 // Null for it is refused before anything runs, wherever it stands and however it is sent.
 func TestNullForAVariable(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	s := apptest.Start(t, "ADMIN_PAGE=on")
 	lead := apptest.NewLead("s")
 
 	for name, tt := range map[string]struct {
@@ -103,7 +103,7 @@ func TestNullForAVariable(t *testing.T) {
 // GraphQL's own literals have two.
 func TestWholeNumbers(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	s := apptest.Start(t, "ADMIN_PAGE=on")
 	token := "Authorization: Bearer " + config.DevAdminToken
 	const document = `query($n: Int) { leads(first: $n) { pageInfo { hasNextPage } } }`
 
@@ -132,7 +132,7 @@ func TestWholeNumbers(t *testing.T) {
 // A byte order mark is ignored before JSON and before a document, as both specifications allow.
 func TestByteOrderMarks(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	for body, want := range map[string]string{
 		"\ufeff" + `{"query":"{ __typename }"}`:                       `{"data":{"__typename":"Query"}}`,
 		"\ufeff" + `{"query":"\ufeff{ __typename }"}`:                 `{"data":{"__typename":"Query"}}`,

@@ -33,16 +33,16 @@ func readiness(s *apptest.Service) (status int, r ready) {
 func TestHealthWithDependenciesDown(t *testing.T) {
 	t.Parallel()
 	closed := "127.0.0.1:1"
-	s := apptest.Start(t, map[string]string{
-		"CMS_DRIVER":        "sanity",
-		"SANITY_PROJECT_ID": "p",
-		"SANITY_TOKEN":      "t",
-		"SANITY_API_URL":    "http://" + closed,
-		"CRM_DRIVER":        "hubspot",
-		"HUBSPOT_TOKEN":     "t",
-		"HUBSPOT_API_URL":   "http://" + closed,
-		"CACHE_URL":         "valkey://" + closed,
-	})
+	s := apptest.Start(t,
+		"CMS_DRIVER=sanity",
+		"SANITY_PROJECT_ID=p",
+		"SANITY_TOKEN=t",
+		"SANITY_API_URL="+"http://"+closed,
+		"CRM_DRIVER=hubspot",
+		"HUBSPOT_TOKEN=t",
+		"HUBSPOT_API_URL="+"http://"+closed,
+		"CACHE_URL="+"valkey://"+closed,
+	)
 
 	status, r := readiness(s)
 	if status != 200 || r.Status != "ok" {

@@ -13,9 +13,9 @@ import (
 
 func TestCORS(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{
-		"CORS_ALLOWED_ORIGINS": "https://site.example, https://other.example",
-	})
+	s := apptest.Start(t,
+		"CORS_ALLOWED_ORIGINS=https://site.example, https://other.example",
+	)
 
 	preflight := s.Do("OPTIONS", "/graphql", "", "Origin: https://site.example",
 		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
@@ -44,7 +44,7 @@ func TestCORS(t *testing.T) {
 	}
 
 	// If any origin may read, a shared cache can store one response for all.
-	open := apptest.Start(t, nil)
+	open := apptest.Start(t)
 	for _, origin := range []string{"https://anything.example", ""} {
 		got := open.Do("GET", "/api/cache/clear", "", "Origin: "+origin)
 		if got.Header.Get("Access-Control-Allow-Origin") != "*" ||
@@ -58,10 +58,10 @@ func TestCORS(t *testing.T) {
 // preview. Browsers omit the default port of an origin.
 func TestHeadersOfPages(t *testing.T) {
 	t.Parallel()
-	listed := apptest.Start(t, map[string]string{
-		"CORS_ALLOWED_ORIGINS": "https://site.example:443,http://plain.example:80,https://odd.example:8443,http://[::1]:80",
-	})
-	open := apptest.Start(t, nil)
+	listed := apptest.Start(t,
+		"CORS_ALLOWED_ORIGINS=https://site.example:443,http://plain.example:80,https://odd.example:8443,http://[::1]:80",
+	)
+	open := apptest.Start(t)
 	preflight := func(s *apptest.Service, origin, headers string) http.Header {
 		got := s.Do("OPTIONS", "/graphql", "", "Origin: "+origin, "Access-Control-Request-Method: POST",
 			"Access-Control-Request-Headers: "+headers)
@@ -122,7 +122,7 @@ func TestHeadersOfPages(t *testing.T) {
 // Frequent successful requests are logged only at level debug.
 func TestSuccessesAreLoggedForDebugging(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"LOG_LEVEL": "info", "TRUSTED_PROXIES": "127.0.0.1"})
+	s := apptest.Start(t, "LOG_LEVEL=info", "TRUSTED_PROXIES=127.0.0.1")
 	for i := range 3 {
 		s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil, fmt.Sprintf("X-Request-Id: read-%d", i))
 	}
@@ -151,7 +151,7 @@ func TestSuccessesAreLoggedForDebugging(t *testing.T) {
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	const noDocument = "default-src 'none'; frame-ancestors 'none'"
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	for path, policy := range map[string]string{
 		"/api/cache/clear":  noDocument,
 		"/api/openapi.json": noDocument,
@@ -173,7 +173,7 @@ func TestSecurityHeaders(t *testing.T) {
 // Each path accepts the methods that its Allow header lists, and no others.
 func TestMethods(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	for path, allow := range map[string]string{
 		"/":                     "GET, HEAD, OPTIONS",
 		"/playground":           "GET, HEAD, OPTIONS",

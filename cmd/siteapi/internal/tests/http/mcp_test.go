@@ -60,7 +60,7 @@ func tools(s *apptest.Service, headers ...string) (names []string) {
 // as the REST routes.
 func TestAssistantSubmitsALead(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	call := func(name string, arguments object) toolResult {
 		_, got := assistant(s, "tools/call", object{"name": name, "arguments": arguments})
 		return got
@@ -107,7 +107,7 @@ func TestToolsByCaller(t *testing.T) {
 	t.Parallel()
 	token := "Authorization: Bearer " + config.DevAdminToken
 
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	if got := tools(s); !slices.Equal(got, visitorTools) {
 		t.Errorf("a visitor is offered %v, want %v", got, visitorTools)
 	}
@@ -126,7 +126,7 @@ func TestToolsByCaller(t *testing.T) {
 	}
 
 	// The pages of a site have its origin, also if SITE_URL has a path.
-	s = apptest.Start(t, map[string]string{"SITE_URL": "https://site.example/backend"})
+	s = apptest.Start(t, "SITE_URL=https://site.example/backend")
 	for origin, want := range map[string]int{
 		"https://site.example":      200,
 		"https://site.exam":         403,
@@ -140,17 +140,17 @@ func TestToolsByCaller(t *testing.T) {
 		}
 	}
 
-	s = apptest.Start(t, map[string]string{"TURNSTILE_SECRET": "1x0000000000000000000000000000000AA"})
+	s = apptest.Start(t, "TURNSTILE_SECRET=1x0000000000000000000000000000000AA")
 	if got := tools(s); slices.Contains(got, "submit_quote") {
 		t.Errorf("behind a bot check: %v", got)
 	}
 
-	s = apptest.Start(t, map[string]string{"MCP": "off"})
+	s = apptest.Start(t, "MCP=off")
 	if got := s.Do("POST", "/mcp", `{}`); got.Status != 404 {
 		t.Errorf("switched off: %d", got.Status)
 	}
 
-	s = apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	s = apptest.Start(t, "ADMIN_PAGE=on")
 	if status, _ := assistant(s, "tools/list", object{}, "Authorization: Bearer wrong"); status != 401 {
 		t.Errorf("with a wrong token: %d", status)
 	}
@@ -164,7 +164,7 @@ func TestToolsByCaller(t *testing.T) {
 		}
 	}
 
-	s = apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "ADMIN_TOKENS": "bo:viewer:bo-0123456789abcdef"})
+	s = apptest.Start(t, "ADMIN_PAGE=on", "ADMIN_TOKENS=bo:viewer:bo-0123456789abcdef")
 	got = tools(s, "Authorization: Bearer bo-0123456789abcdef")
 	if !slices.Contains(got, "leads") || slices.Contains(got, "add_lead_note") {
 		t.Errorf("a viewer is offered %v", got)
@@ -175,7 +175,7 @@ func TestToolsByCaller(t *testing.T) {
 // count as one request against all limits. No request waits for changes of the tools.
 func TestOneCallInEachRequest(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 
 	for _, version := range []string{

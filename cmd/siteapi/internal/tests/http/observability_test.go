@@ -25,14 +25,14 @@ var (
 func metricNames(t *testing.T) map[string]bool {
 	t.Helper()
 	vendors := apptest.NewVendors(t)
-	s := apptest.Start(t, map[string]string{
-		"CRM_DRIVER":      "hubspot",
-		"HUBSPOT_API_URL": vendors.CRM.URL(),
-		"HUBSPOT_TOKEN":   hubspottest.Token,
-		"CDN_PURGE_URL":   "http://127.0.0.1:1",
-		"CDN_PURGE_KIND":  "varnish",
-		"CDN_PURGE_TOKEN": "purge-token",
-	})
+	s := apptest.Start(t,
+		"CRM_DRIVER=hubspot",
+		"HUBSPOT_API_URL="+vendors.CRM.URL(),
+		"HUBSPOT_TOKEN="+hubspottest.Token,
+		"CDN_PURGE_URL=http://127.0.0.1:1",
+		"CDN_PURGE_KIND=varnish",
+		"CDN_PURGE_TOKEN=purge-token",
+	)
 	vendors.CRM.Fail(faulttest.Respond(403).Times(-1))
 	s.Submit("crm")
 
@@ -79,7 +79,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 // The metrics reflect what the service has just done.
 func TestLoadMetrics(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil, apptest.Quick)
+	s := apptest.Start(t, apptest.Quick)
 	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.Base, "http://"))
 	must(t, err)

@@ -27,7 +27,7 @@ func TestRequestsOfREST(t *testing.T) {
 
 		session = `{"sessionId":"s-1"}`
 	)
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	large := `{"a":"` + strings.Repeat("a", 1<<20-8) + `"}`
 
 	for _, tt := range []struct {
@@ -128,7 +128,7 @@ func TestRequestsOfREST(t *testing.T) {
 // body is an error.
 func TestIncompleteBodies(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 
 	for head, want := range map[string]string{
 		"Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n":                 "HTTP/1.1 413",
@@ -149,7 +149,7 @@ func TestIncompleteBodies(t *testing.T) {
 
 func TestHeadIsGetWithoutABody(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	for _, path := range []string{"/api/cache/clear", "/api/quote/pdf", "/api/openapi.json"} {
 		// Go's client would request gzip for GET only.
 		get, head := s.Do("GET", path, "", "Accept-Encoding: gzip"), s.Do("HEAD", path, "", "Accept-Encoding: gzip")
@@ -168,7 +168,7 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 // response examples with their schemas.
 func TestExamplesOfREST(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	for _, path := range s.App.Server.REST.Paths {
 		for _, route := range path.Routes {
 			body := ""

@@ -53,7 +53,7 @@ func callTool(s *apptest.Service, name, arguments string, headers ...string) (to
 // error with the names that exist.
 func TestToolArguments(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	s := apptest.Start(t, "ADMIN_PAGE=on")
 	reference := lead.Reference(s.Submit("ana"))
 	quote := func(changes string) string {
 		return `{"sessionId":"mcp-1","contact":{"firstName":"Ana","lastName":"Pop","email":"ana.pop@example.com"},
@@ -124,7 +124,7 @@ func TestToolArguments(t *testing.T) {
 // would be read as "nothing happened to this lead".
 func TestToolsWithUnknownLeads(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	s := apptest.Start(t, "ADMIN_PAGE=on")
 	id := s.Submit("ana")
 	known, ids := lead.Reference(id), map[string]bool{}
 
@@ -158,9 +158,9 @@ func TestToolsWithUnknownLeads(t *testing.T) {
 // An assistant may name a day, which is one of TIME_ZONE. The day of `until` is included.
 func TestToolDays(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "TIME_ZONE": "Pacific/Kiritimati"})
+	s := apptest.Start(t, "ADMIN_PAGE=on", "TIME_ZONE=Pacific/Kiritimati")
 	id := s.Submit("ana")
-	zone, err := time.LoadLocation(s.Env["TIME_ZONE"])
+	zone, err := time.LoadLocation("Pacific/Kiritimati")
 	must(t, err)
 	day := func(n int) string { return s.ShowLead(id).SubmittedAt.In(zone).AddDate(0, 0, n).Format(time.DateOnly) }
 
@@ -187,7 +187,7 @@ func TestToolDays(t *testing.T) {
 // four bytes.
 func TestToolSchemas(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on"})
+	s := apptest.Start(t, "ADMIN_PAGE=on")
 
 	for _, tt := range []struct {
 		caller []string

@@ -86,7 +86,7 @@ func TestTraceOfALead(t *testing.T) {
 	receiver := httptest.NewServer(o)
 	t.Cleanup(receiver.Close)
 	stubs := apptest.NewVendors(t)
-	s := apptest.Start(t, stubs.Env(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL}), apptest.Quick)
+	s := apptest.Start(t, stubs.Env("OTEL_EXPORTER_OTLP_ENDPOINT="+receiver.URL, apptest.Quick)...)
 
 	const requestID = "0193a5c7-6b1e-7c3a-9f00-1234567890ab"
 	got := s.SubmitThrough("REST", apptest.ValidLead("traced"),

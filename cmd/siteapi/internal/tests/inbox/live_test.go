@@ -66,9 +66,9 @@ func TestLive(t *testing.T) {
 // error. A viewer gets no ids.
 func TestLiveRoles(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{
-		"ADMIN_PAGE": "on", "ADMIN_API_TOKEN": "operators", "ADMIN_TOKENS": "eve:viewer:token-of-a-viewer",
-	})
+	s := apptest.Start(t,
+		"ADMIN_PAGE=on", "ADMIN_API_TOKEN=operators", "ADMIN_TOKENS=eve:viewer:token-of-a-viewer",
+	)
 	const stream = "text/event-stream"
 	for name, test := range map[string]struct {
 		accept, auth string

@@ -15,36 +15,32 @@ import (
 // The pages show the development tokens where these are in use, and no other tokens.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	inProduction := func(switches ...string) map[string]string {
-		env := map[string]string{
-			"ENVIRONMENT":        config.Production,
-			"CACHE_API_TOKEN":    "cache-secret-of-this-test",
-			"CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
-			"CONTENT_TYPES":      "heroSection,quoteOption",
-		}
-		for _, name := range switches {
-			env[name] = "on"
-		}
-		return env
+	inProduction := func(more ...string) []string {
+		return append([]string{
+			"ENVIRONMENT=production",
+			"CACHE_API_TOKEN=cache-secret-of-this-test",
+			"CMS_WEBHOOK_SECRET=webhook-secret-of-this-test",
+			"CONTENT_TYPES=heroSection,quoteOption",
+		}, more...)
 	}
 
 	dev := []string{config.DevCacheToken, config.DevWebhookSecret}
-	own := map[string]string{"CACHE_API_TOKEN": "cache-secret-of-this-test"}
-	off := map[string]string{"GRAPHQL_PLAYGROUND": "off"}
+	own := []string{"CACHE_API_TOKEN=cache-secret-of-this-test"}
+	off := []string{"GRAPHQL_PLAYGROUND=off"}
 	for name, c := range map[string]struct {
 		path          string
-		env           map[string]string
+		env           []string
 		status        int
 		with, without []string
 	}{
 		"playground in development":             {"/playground", nil, 200, dev, nil},
-		"playground with own tokens":            {"/playground", own, 200, dev[1:], []string{own["CACHE_API_TOKEN"], dev[0]}},
+		"playground with own tokens":            {"/playground", own, 200, dev[1:], []string{config.DevCacheToken}},
 		"playground switched off":               {"/playground", off, 404, nil, nil},
 		"playground in production":              {"/playground", inProduction(), 404, nil, nil},
-		"playground in production, switched on": {"/playground", inProduction("GRAPHQL_PLAYGROUND"), 200, nil, dev},
+		"playground in production, switched on": {"/playground", inProduction("GRAPHQL_PLAYGROUND=on"), 200, nil, dev},
 		"front page in development":             {"/", nil, 200, append(dev, config.DevAdminToken), []string{"{{"}},
 		"front page in production":              {"/", inProduction(), 404, nil, nil},
-		"front page in production, switched on": {"/", inProduction("FRONT_PAGE"), 200, nil, []string{"dev-"}},
+		"front page in production, switched on": {"/", inProduction("FRONT_PAGE=on"), 200, nil, []string{"dev-"}},
 		"calculator in production":              {"/calculator", inProduction(), 404, nil, nil},
 		"calculator":                            {"/calculator", nil, 200, nil, nil},
 		"API reference":                         {"/docs", nil, 200, nil, nil},
@@ -52,7 +48,7 @@ func TestPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := apptest.Start(t, c.env).Do("GET", c.path, "")
+			r := apptest.Start(t, c.env...).Do("GET", c.path, "")
 			text := string(r.Body)
 			for _, want := range c.with {
 				if !strings.Contains(text, want) {
@@ -73,7 +69,7 @@ func TestPages(t *testing.T) {
 func TestGraphQLOpenedInABrowser(t *testing.T) {
 	t.Parallel()
 	const browser, query = "text/html,application/xhtml+xml,*/*;q=0.8", "/graphql?query=%7B__typename%7D"
-	open, closed := apptest.Start(t, nil), apptest.Start(t, map[string]string{"GRAPHQL_PLAYGROUND": "off"})
+	open, closed := apptest.Start(t), apptest.Start(t, "GRAPHQL_PLAYGROUND=off")
 
 	for _, c := range []struct {
 		service      *apptest.Service

@@ -22,7 +22,7 @@ import (
 func startWithAccounts(t *testing.T, env ...string) (*apptest.Provider, *apptest.Site, *apptest.Browser) {
 	t.Helper()
 	p, address := apptest.NewProvider(t), apptest.FreeAddress(t)
-	s := apptest.NewSite(t, append(p.Environ(address), env...)...).Start()
+	s := apptest.NewSite(t, append(p.Env(address), env...)...).Start()
 	return p, s, apptest.NewBrowser(t, address)
 }
 
@@ -216,7 +216,7 @@ func TestAnotherAccount(t *testing.T) {
 func TestTokenField(t *testing.T) {
 	t.Parallel()
 	p, admin, public := apptest.NewProvider(t), apptest.FreeAddress(t), apptest.FreeAddress(t)
-	apptest.NewSite(t, append(p.Environ(admin), "ADMIN_PAGE=on", "LISTEN_ADDR="+public, "TRUSTED_PROXIES=127.0.0.1")...).Start()
+	apptest.NewSite(t, append(p.Env(admin), "ADMIN_PAGE=on", "LISTEN_ADDR="+public, "TRUSTED_PROXIES=127.0.0.1")...).Start()
 	for _, c := range []struct {
 		address, header string
 		local           bool
@@ -430,7 +430,7 @@ func TestSignInWhileTheProviderHangs(t *testing.T) {
 	}))
 	t.Cleanup(hanging.Close)
 	address := apptest.FreeAddress(t)
-	s := apptest.NewSite(t, (&apptest.Provider{Server: hanging}).Environ(address)...).Start()
+	s := apptest.NewSite(t, (&apptest.Provider{Server: hanging}).Env(address)...).Start()
 
 	const logins, fit = 40, 16
 	var all sync.WaitGroup
@@ -465,7 +465,7 @@ func TestSignInIsLimited(t *testing.T) {
 		}
 	})
 	address := apptest.FreeAddress(t)
-	apptest.NewSite(t, append(p.Environ(address), "RATE_LIMITS=on")...).Start()
+	apptest.NewSite(t, append(p.Env(address), "RATE_LIMITS=on")...).Start()
 
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	get := func(path string, cookie *http.Cookie) *http.Response {

@@ -16,7 +16,7 @@ import (
 // an error that names those who have one.
 func TestAuditFilters(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
-		s := apptest.Start(t, map[string]string{"DATABASE_URL": database})
+		s := apptest.Start(t, "DATABASE_URL="+database)
 		day := func(n int) time.Time { return time.Date(2026, 11, n, 12, 0, 0, 0, time.UTC) }
 		for i, e := range []store.AuditEntry{
 			{Actor: "oidc:1", Name: "dana@lumen.test", Action: "RELEASED", Lead: "aaaaaaaa"},
@@ -69,7 +69,7 @@ func TestAuditFilters(t *testing.T) {
 // withdrawn. Without a lead it is one entry.
 func TestAuditOfWithdrawals(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil, apptest.Quick)
+	s := apptest.Start(t, apptest.Quick)
 	news := lead.Consent{Purpose: "news", Given: true}
 	calls := lead.Consent{Purpose: "calls", Given: true}
 	submitAt(s, t, "ana", time.Hour, news, calls)

@@ -132,7 +132,7 @@ func TestOldEntriesOfTheAudit(t *testing.T) {
 // audit entries are logged instead.
 func TestReadingWithoutWrites(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	s.Submit("read-only")
 
 	db, err := sqlite.OpenDB(t.Context(), filepath.Join(s.DataDir, systems.DatabaseFile))

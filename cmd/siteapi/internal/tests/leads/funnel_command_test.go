@@ -142,7 +142,7 @@ func TestFunnel(t *testing.T) {
 // An option of the CMS is shown, however many unknown values visitors send.
 func TestFunnelShowsOptions(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	madeUp := make([]string, 50)
 	for i := range madeUp {
 		madeUp[i] = fmt.Sprint("made-up-", i)
@@ -166,7 +166,7 @@ func TestFunnelShowsOptions(t *testing.T) {
 // with it.
 func TestFunnelBySource(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	for i, c := range []struct {
 		session, first, last string
 		tracked, submits     bool

@@ -15,7 +15,7 @@ func TestOwnersAreOperators(t *testing.T) {
 	p := apptest.NewProvider(t)
 	p.Groups = "desk"
 	address := apptest.FreeAddress(t)
-	s := apptest.NewSite(t, append(p.Environ(address),
+	s := apptest.NewSite(t, append(p.Env(address),
 		"ADMIN_TOKENS=bo:sales:bo-0123456789abcdef,"+apptest.Owners("ana+sales@lumen.test"))...).Start()
 	id, other := s.Submit("one"), s.Submit("other")
 	s.Damage(`UPDATE leads SET owner = 'former@lumen.test' WHERE id = '` + other + `'`) // before the rule

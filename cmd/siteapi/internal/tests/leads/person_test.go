@@ -36,13 +36,12 @@ complete places { place unit state detail } } }`)
 // consents that outlived their leads, and sessions.
 func TestExportOfPerson(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"LEAD_RETENTION": "2d"}, apptest.Quick)
+	s := apptest.Start(t, "LEAD_RETENTION=2d", apptest.Quick)
 	submitAt(s, t, "hers", 49*time.Hour,
 		lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
 		lead.Consent{Purpose: "calls", Text: "Call me"})
 	apptest.Eventually(t, "it arrives", func() bool { return ended(s, "hers") })
-	s.Stop()
-	s.Start()
+	s.Restart()
 	apptest.Eventually(t, "it is deleted", func() bool { return !has(s, t, "hers") })
 
 	s.Submit("later", `"contact": {"email": "HERS@example.com"}, "consents": [{"purpose": "calls", "given": false, "text": "Call\nme"}]`)

@@ -108,14 +108,13 @@ func TestEveryColumnWithDataOfAPerson(t *testing.T) {
 }
 
 func checkPerson(t *testing.T, database, address string) {
-	server, env := apptest.MailServer(t, smtptest.Options{})
+	server, env := apptest.MailServer(t, smtptest.Options{},
+		"DATABASE_URL="+database, "ADMIN_TOKENS="+apptest.Owners("owner-marker@example.com"))
 	server.Fail(smtptest.Fault{Step: smtptest.Recipient, Mode: smtptest.Never, To: "typed.marker@example.com", Text: "5.1.1 unknown"})
-	env["DATABASE_URL"] = database
-	env["ADMIN_TOKENS"] = apptest.Owners("owner-marker@example.com")
-	s := apptest.Start(t, env, apptest.Quick)
+	s := apptest.Start(t, env...)
 	id := leavePerson(t, s)
 
-	db := openDatabase(t, database, s.Env["DATA_DIR"])
+	db := openDatabase(t, database, s.DataDir)
 	values := columnValues(t, db)
 	for column := range values {
 		if personal[column] == "" && !slices.Contains(impersonal, column) {
@@ -206,7 +205,7 @@ func leavePerson(t *testing.T, s *apptest.Service) string {
 	}
 	apptest.Eventually(t, "the mail arrives", func() bool { return state(lead.VisitorMail) == lead.Delivered })
 
-	db := openDatabase(t, s.Env["DATABASE_URL"], s.Env["DATA_DIR"]) // a reason as of a dismissal
+	db := openDatabase(t, apptest.Lookup(s.Env)("DATABASE_URL"), s.DataDir) // a reason as of a dismissal
 	if _, err := db.ExecContext(t.Context(), "UPDATE deliveries SET state = 'dismissed', reason = 'reason-marker' WHERE target = 'crm'"); err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func has(s *apptest.Service, t *testing.T, id string) bool {
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
-	s := apptest.Start(t, stubs.Env(map[string]string{"TRACK_RETENTION": "1d"}), apptest.Quick)
+	s := apptest.Start(t, stubs.Env("TRACK_RETENTION=1d", apptest.Quick)...)
 
 	submitAt(s, t, "old", 49*time.Hour)
 	submitAt(s, t, "young", 47*time.Hour)
@@ -68,8 +68,7 @@ func TestRetention(t *testing.T) {
 		s.Reaches(id, "crm", state)
 	}
 
-	s.Stop()
-	s.Start()
+	s.Restart()
 	s.Logs(`"number":1,"message":"deleted old sessions"`)
 	if _, err := s.App.Data.Store.Session(t.Context(), "young"); err != nil {
 		t.Errorf("the young session: %v", err)
@@ -78,9 +77,7 @@ func TestRetention(t *testing.T) {
 		t.Error("a lead was deleted without LEAD_RETENTION")
 	}
 
-	s.Stop()
-	s.Env["LEAD_RETENTION"] = "2d"
-	s.Start()
+	s.Restart("LEAD_RETENTION=2d")
 	apptest.Eventually(t, "the old lead is deleted", func() bool { return !has(s, t, "old") })
 	for _, id := range []string{"young", "review", "rejected", "stuck"} {
 		if !has(s, t, id) {
@@ -101,7 +98,7 @@ func TestRetention(t *testing.T) {
 // withdrawn or erased.
 func TestRetentionKeepsConsents(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"LEAD_RETENTION": "2d"}, apptest.Quick)
+	s := apptest.Start(t, "LEAD_RETENTION=2d", apptest.Quick)
 
 	people := []string{"withdraws", "erased"}
 	for _, name := range people {
@@ -111,8 +108,7 @@ func TestRetentionKeepsConsents(t *testing.T) {
 		apptest.Eventually(t, name+" arrives", func() bool { return ended(s, name) })
 	}
 
-	s.Stop()
-	s.Start()
+	s.Restart()
 	for _, name := range people {
 		apptest.Eventually(t, name+" is deleted", func() bool { return !has(s, t, name) })
 		if n, _, err := s.App.Data.Store.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 1 {

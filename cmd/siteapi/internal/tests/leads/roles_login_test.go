@@ -59,7 +59,7 @@ func TestRolesOfLogins(t *testing.T) {
 	t.Parallel()
 	p := apptest.NewProvider(t)
 	address := apptest.FreeAddress(t)
-	s := apptest.NewSite(t, append(p.Environ(address), "ADMIN_PAGE=on")...).Start()
+	s := apptest.NewSite(t, append(p.Env(address), "ADMIN_PAGE=on")...).Start()
 	reference := lead.Reference(s.Submit("one"))
 
 	script := apptest.NewBrowser(t, address)
@@ -115,7 +115,7 @@ func TestRolesAtThePublicListener(t *testing.T) {
 	p := apptest.NewProvider(t)
 	p.Groups = "ops"
 	address := apptest.FreeAddress(t)
-	s := apptest.NewSite(t, p.Environ(address)...).Start()
+	s := apptest.NewSite(t, p.Env(address)...).Start()
 	reference := lead.Reference(s.Submit("one"))
 
 	in := apptest.NewBrowser(t, address)
@@ -147,7 +147,7 @@ func TestOperatorsAreNamed(t *testing.T) {
 	p := apptest.NewProvider(t)
 	p.Groups, p.Claims = "desk", map[string]any{"email": "Dana@Lumen.test", "email_verified": true}
 	address := apptest.FreeAddress(t)
-	s := apptest.NewSite(t, append(p.Environ(address), "ADMIN_TOKENS=bo:sales:bo-0123456789abcdef")...).Start()
+	s := apptest.NewSite(t, append(p.Env(address), "ADMIN_TOKENS=bo:sales:bo-0123456789abcdef")...).Start()
 	id := s.Submit("one")
 
 	dana := apptest.NewBrowser(t, address)

@@ -161,7 +161,7 @@ func operatorDocuments(reference string) map[string]string {
 func TestOperatorsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	pg := pgserver.Start(t)
-	s := apptest.Start(t, map[string]string{"DATABASE_URL": pg.NewDatabase(t)})
+	s := apptest.Start(t, "DATABASE_URL="+pg.NewDatabase(t))
 	id := s.Submit("one")
 	pg.Stop(t)
 
@@ -180,7 +180,7 @@ func TestOperatorsWithoutDatabase(t *testing.T) {
 // A viewer can find neither contact data nor the id of a lead by repeated queries.
 func TestViewersCannotGuess(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	id := s.Submit("one")
 	reference := lead.Reference(id)
 

@@ -26,10 +26,9 @@ func TestWithdrawalDuringDelivery(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"SANITY_API_URL", "HUBSPOT_API_URL"} {
 		vendors := apptest.NewVendors(t)
-		env := vendors.Env()
+		address := apptest.Lookup(vendors.Env())(setting)
 		reading, end := make(chan struct{}), make(chan struct{})
-		env[setting] = slowFirst(t, env[setting], "ana-maria", reading, end)
-		s := apptest.Start(t, env, apptest.Quick)
+		s := apptest.Start(t, vendors.Env(apptest.Quick, setting+"="+slowFirst(t, address, "ana-maria", reading, end))...)
 		submitAt(s, t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
 		<-reading
 
@@ -38,8 +37,7 @@ func TestWithdrawalDuringDelivery(t *testing.T) {
 		if code != "" {
 			t.Errorf("%s: withdrawing: %s", setting, code)
 		}
-		s.Stop()
-		s.Start()
+		s.Restart()
 		apptest.Eventually(t, "the CMS has the withdrawal", func() bool {
 			return strings.Contains(string(vendors.CMS.Documents()["quoteSubmission.ana-maria"]), "withdrawnAt")
 		})
@@ -96,7 +94,7 @@ func TestCopyDelivers(t *testing.T) {
 	url := pgserver.Start(t).NewDatabase(t)
 	vendors := apptest.NewVendors(t)
 	vendors.CRM.Fail(faulttest.Respond(503).Times(-1))
-	s := apptest.Start(t, vendors.Env(), apptest.Quick)
+	s := apptest.Start(t, vendors.Env(apptest.Quick)...)
 	submitAt(s, t, "ana-maria", time.Hour,
 		lead.Consent{Purpose: "news", Given: true, SiteWording: true},
 		lead.Consent{Purpose: "calls", Given: true, SiteWording: true})
@@ -105,10 +103,7 @@ func TestCopyDelivers(t *testing.T) {
 	})
 	s.Stop()
 
-	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.DataDir}
-	for name, value := range vendors.Env() {
-		env = append(env, name+"="+value)
-	}
+	env := vendors.Env("ENVIRONMENT=development", "DATA_DIR="+s.DataDir)
 	for _, purpose := range []string{"news", "calls"} {
 		if out, code := apptest.Command(t, env, "leads", "withdraw", "ana-maria", "--purpose", purpose); code != 0 {
 			t.Fatal(out)
@@ -118,7 +113,7 @@ func TestCopyDelivers(t *testing.T) {
 		t.Fatal(out)
 	}
 	vendors.CRM.Recover()
-	apptest.Start(t, vendors.Env(map[string]string{"DATABASE_URL": url}))
+	apptest.Start(t, vendors.Env("DATABASE_URL="+url)...)
 	apptest.Eventually(t, "the CRM has the withdrawal", func() bool { return inCRM(vendors, "calls: withdrawn") })
 }
 
@@ -126,7 +121,7 @@ func TestCopyDelivers(t *testing.T) {
 // with or without a lead, and again each time it is given.
 func TestWithdrawalOfSavedProgress(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	withdraw := func(who, want string) {
 		t.Helper()
 		out, err := s.Command("leads", "withdraw", who, "--purpose", "save_progress")

@@ -176,7 +176,7 @@ func TestWorkOnSeveral(t *testing.T) {
 // others: those of its own address, in another spelling, are in the other list.
 func TestSameSession(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
-		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)
+		s := apptest.Start(t, "DATABASE_URL="+database, apptest.Quick)
 		names := map[string]string{}
 		submit := func(name, session, email string) string {
 			input := apptest.NewLead(session)

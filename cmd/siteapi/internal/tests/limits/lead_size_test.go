@@ -94,7 +94,7 @@ func TestSizeOfALead(t *testing.T) {
 	for name, fields := range largest {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := apptest.Start(t, nil)
+			s := apptest.Start(t)
 			const leads = 100
 			size := func() int64 {
 				s.Stop() // writes the log into the file
@@ -123,7 +123,7 @@ func TestSizeOfALead(t *testing.T) {
 // Texts within the bounds of their fields are accepted, however long they are together.
 func TestLargestLead(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	latin := func(n int) string { return letters('a', 'z', 7, n) }
 	rare := func(n int) string { return wordsOf(0, n) }
 	all := object{

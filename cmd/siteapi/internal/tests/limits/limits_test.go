@@ -13,7 +13,7 @@ import (
 
 func TestContractRateLimits(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "::ffff:127.0.0.1"})
+	s := apptest.Start(t, "RATE_LIMITS=on", "TRUSTED_PROXIES=::ffff:127.0.0.1")
 
 	from := func(address string, i int) apptest.Outcome {
 		return s.Through("REST", "submitQuote", object{"input": apptest.ValidLead(fmt.Sprintf("s-%d", i))},

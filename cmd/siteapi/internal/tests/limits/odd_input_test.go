@@ -220,7 +220,7 @@ func oddRequests(f inputField, value string, routes map[string]string) []oddRequ
 // and dropped hints are named.
 func TestOddInputCausesNoServerError(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
+	s := apptest.Start(t, "ADMIN_PAGE=on", "LOG_LEVEL=warn")
 
 	routes := map[string]string{}
 	for _, path := range s.App.Server.REST.Paths {
@@ -311,7 +311,7 @@ func checkOdd(s *apptest.Service, f inputField, value string, r oddRequest) (dro
 // without a token.
 func TestSubscriptionToOneField(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"ADMIN_PAGE": "on", "LOG_LEVEL": "warn"})
+	s := apptest.Start(t, "ADMIN_PAGE=on", "LOG_LEVEL=warn")
 
 	for _, document := range []string{
 		`subscription { a: leadEvents { position } b: leadEvents { position } }`,

@@ -14,7 +14,7 @@ import (
 func TestSecondRequestOfASession(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env, apptest.Quick)
+	s := apptest.Start(t, env...)
 	var ids []string
 	for n, email := range []string{"ana@exmaple.test", "ana@gmail.test"} {
 		input := apptest.NewLead("twice")
@@ -39,7 +39,7 @@ func TestSecondRequestOfASession(t *testing.T) {
 func TestCorrectedAddress(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env, apptest.Quick)
+	s := apptest.Start(t, env...)
 	const typed, right = "ana@gmial.test", "Ana@gmail.test"
 	server.Fail(smtptest.Fault{
 		Step: smtptest.Recipient, Mode: smtptest.Never, To: typed, Text: "5.1.1 " + typed + ": user unknown",

@@ -3,7 +3,6 @@ package mail
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -43,14 +42,10 @@ attempted_at = datetime(attempted_at, ` + seconds + `)`,
 // ends as unconfirmed. Sending it again is a new mail. The mail to an owner is dropped then.
 func TestKilledWhileMailing(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	settings := []string{"ADMIN_TOKENS=owner@lumen.test:sales:1123456789abcdef"}
-	for name, value := range env {
-		settings = append(settings, name+"="+value)
-	}
+	server, env := apptest.MailServer(t, smtptest.Options{}, "ADMIN_TOKENS=owner@lumen.test:sales:1123456789abcdef")
 	dir := t.TempDir()
 	run := func(args ...string) string {
-		out, _ := apptest.Command(t, append(settings, "ENVIRONMENT=development", "DATA_DIR="+dir), args...)
+		out, _ := apptest.Command(t, append(env, "ENVIRONMENT=development", "DATA_DIR="+dir), args...)
 		return out
 	}
 	shows := func(what, text string, number int) {
@@ -78,14 +73,14 @@ func TestKilledWhileMailing(t *testing.T) {
 	}
 	const waits = `handed over but not confirmed`
 
-	service := apptest.Launch(t, dir, settings...)
+	service := apptest.Launch(t, dir, env...)
 	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Hang})
 	id := service.Submit("killed", `"contact": {"email": "killed@client.test"}`)
 	sent(1)
 	_ = service.End(syscall.SIGKILL)
 
 	later(t, dir, 5*time.Minute)
-	service = apptest.Launch(t, dir, settings...)
+	service = apptest.Launch(t, dir, env...)
 	shows("both mails wait for a repetition after the kill", waits, 2)
 	if out := run("leads", "assign", id, "owner@lumen.test"); !strings.Contains(out, "owner@lumen.test") {
 		t.Errorf("assigning prints %s", out)
@@ -97,7 +92,7 @@ func TestKilledWhileMailing(t *testing.T) {
 	}
 
 	later(t, dir, time.Hour)
-	service = apptest.Launch(t, dir, settings...)
+	service = apptest.Launch(t, dir, env...)
 	sent(2)
 	if err := service.End(syscall.SIGTERM); err != nil {
 		t.Error(err)
@@ -110,7 +105,7 @@ func TestKilledWhileMailing(t *testing.T) {
 	server.Heal()
 	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Reset})
 	later(t, dir, 6*time.Hour)
-	service = apptest.Launch(t, dir, settings...)
+	service = apptest.Launch(t, dir, env...)
 	sent(3)
 	shows("both mails are unconfirmed", `"UNCONFIRMED"`, 2)
 	if err := service.End(syscall.SIGTERM); err != nil {
@@ -118,7 +113,7 @@ func TestKilledWhileMailing(t *testing.T) {
 	}
 
 	later(t, dir, 24*time.Hour)
-	apptest.Launch(t, dir, settings...)
+	apptest.Launch(t, dir, env...)
 
 	server.Heal()
 	if out := run("deliveries", "resend", id, "--target", "sales-mail"); !strings.Contains(out, lead.Reference(id)) {
@@ -139,9 +134,9 @@ func TestKilledWhileMailing(t *testing.T) {
 // limit. Mails to sales are still sent. The doctor reports the likely cause.
 func TestMailsFromOneNetwork(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	env["TRUSTED_PROXIES"], env["RATE_LIMITS"], env["VISITOR_MAILS_PER_HOUR"] = "127.0.0.1", "on", "6"
-	s := apptest.Start(t, env, apptest.Quick)
+	server, env := apptest.MailServer(t, smtptest.Options{},
+		"TRUSTED_PROXIES=127.0.0.1", "RATE_LIMITS=on", "VISITOR_MAILS_PER_HOUR=6")
+	s := apptest.Start(t, env...)
 
 	var ids []string
 	for i := range 8 {
@@ -239,11 +234,12 @@ match from any for any action "keep"
 func TestMailThroughOpenSMTPD(t *testing.T) {
 	t.Parallel()
 	addr, folder := openSMTPD(t)
-	s := apptest.Start(t, map[string]string{
-		"SMTP_URL":      "smtp://" + addr,
-		"MAIL_FROM":     "quotes@lumen.test",
-		"SALES_MAIL_TO": "sales@lumen.test",
-	}, apptest.Quick)
+	s := apptest.Start(t,
+		"SMTP_URL=smtp://"+addr,
+		"MAIL_FROM=quotes@lumen.test",
+		"SALES_MAIL_TO=sales@lumen.test",
+		apptest.Quick,
+	)
 	if out, _ := s.Command("doctor"); !strings.Contains(out, "accepts mails from") {
 		t.Errorf("the doctor prints %s", out)
 	}
@@ -275,21 +271,17 @@ func TestMailInProduction(t *testing.T) {
 	certificate := filepath.Join(t.TempDir(), "mail.pem")
 	must(t, os.WriteFile(certificate, server.PEM, 0o600))
 	_, port, _ := strings.Cut(server.Addr, ":")
-	delete(env, "ADMIN_PAGE")
-	maps.Copy(env, map[string]string{
-		"SMTP_URL":      "smtps://siteapi:s3cret%2Fpass%3Aword@127.0.0.1:" + port,
-		"SSL_CERT_FILE": certificate,
+	env = slices.Concat(env, apptest.DefaultLimits(t), []string{
+		"ADMIN_PAGE=off",
+		"SMTP_URL=smtps://siteapi:s3cret%2Fpass%3Aword@127.0.0.1:" + port,
+		"SSL_CERT_FILE=" + certificate,
 	})
 	dir := t.TempDir()
-	var settings []string
-	for name, value := range env {
-		settings = append(settings, name+"="+value)
-	}
-	r := apptest.Launch(t, dir, slices.Concat(settings, apptest.DefaultLimits(t))...)
+	r := apptest.Launch(t, dir, env...)
 	r.Submit("visit") // its address is in example.com
 	apptest.Mailed(t, server, "sales@lumen.test", 1)
 
-	all := slices.Concat(settings, apptest.DefaultLimits(t), []string{"DATA_DIR=" + dir})
+	all := append(env, "DATA_DIR="+dir)
 	apptest.Eventually(t, "the visitor's mail is not sent", func() bool {
 		out, _ := apptest.Command(t, all, "deliveries", "list", "--state", "not-sent")
 		return strings.Contains(out, "RFC 2606")

@@ -62,9 +62,8 @@ func submitMailed(s *apptest.Service, t *testing.T, session string, headers ...s
 // visitor's mail go to the company, and replies to the sales mail go to the visitor.
 func TestLeadIsMailed(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	env["SALES_LOCALE"], env["TIME_ZONE"] = "es", "Pacific/Kiritimati"
-	s := apptest.Start(t, env, apptest.Quick)
+	server, env := apptest.MailServer(t, smtptest.Options{}, "SALES_LOCALE=es", "TIME_ZONE=Pacific/Kiritimati")
+	s := apptest.Start(t, env...)
 	id := submitMailed(s, t, "ana")
 	apptest.Eventually(t, "both mails arrive", func() bool { return len(server.Mails()) == 2 })
 	submitted := s.ShowLead(id).SubmittedAt.In(time.FixedZone("+14", 14*60*60))
@@ -137,7 +136,7 @@ func repeated(t *testing.T, s *apptest.Service, id string, target lead.Target) l
 func TestMailsArriveDespiteFaults(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env, apptest.Quick)
+	s := apptest.Start(t, env...)
 	faults := []smtptest.Fault{
 		{Step: smtptest.Greeting, Mode: smtptest.Reset},
 		{Step: smtptest.Sender, Mode: smtptest.Never},
@@ -176,15 +175,13 @@ func TestMailsArriveDespiteFaults(t *testing.T) {
 func TestMailsToOneAddress(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env, apptest.Quick)
+	s := apptest.Start(t, env...)
 	spellings := []string{
 		"ana@client.test", "Ana@ｃｌｉｅｎｔ.test\u200b", `"a\na+1"@client.test`, "ana+2@client.test", "ana@client.test。",
 	}
 	for i, email := range spellings {
 		if i == 3 {
-			s.Stop()
-			s.Env["CACHE_API_TOKEN"] = "rotated"
-			s.Start()
+			s.Restart("CACHE_API_TOKEN=rotated")
 		}
 		id := submitFrom(s, fmt.Sprintf("visit-%d", i), email)
 		want := lead.Delivered
@@ -206,7 +203,7 @@ func TestMailsToOneAddress(t *testing.T) {
 func TestMailsToOneMailboxAtGmail(t *testing.T) {
 	t.Parallel()
 	_, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env, apptest.Quick)
+	s := apptest.Start(t, env...)
 	for i, tt := range []struct {
 		email string
 		want  lead.DeliveryState
@@ -245,9 +242,9 @@ func TestMailsToOneMailboxAtGmail(t *testing.T) {
 // The delivery fails only if all recipients are rejected.
 func TestSalesMailToSeveral(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	env["SALES_MAIL_TO"], env["VISITOR_MAIL"] = "one@lumen.test, Two <two@lumen.test>", "off"
-	s := apptest.Start(t, env, apptest.Quick)
+	server, env := apptest.MailServer(t, smtptest.Options{},
+		"SALES_MAIL_TO=one@lumen.test, Two <two@lumen.test>", "VISITOR_MAIL=off")
+	s := apptest.Start(t, env...)
 	for _, c := range []struct {
 		name     string
 		faults   []smtptest.Fault
@@ -296,15 +293,12 @@ func TestSalesMailToSeveral(t *testing.T) {
 // a released lead.
 func TestWhichLeadsAreMailed(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	env["VISITOR_MAIL"] = "off"
-	s := apptest.Start(t, env, apptest.Quick)
+	server, env := apptest.MailServer(t, smtptest.Options{}, "VISITOR_MAIL=off")
+	s := apptest.Start(t, env...)
 	before := submitMailed(s, t, "before")
 	s.Reaches(before, lead.SalesMail, lead.Delivered)
-	s.Stop()
 	server.Forget()
-	delete(s.Env, "VISITOR_MAIL")
-	s.Start()
+	s.Restart("VISITOR_MAIL=on")
 
 	suspect := s.Submit("suspect", `"website": "https://spam.example", "contact": {"email": "suspect@client.test"}`)
 	if out, err := s.Command("deliveries", "verify", "--fix"); err != nil && !strings.Contains(out, "missing") {
@@ -327,7 +321,7 @@ func TestWhichLeadsAreMailed(t *testing.T) {
 // In development mails are written to files, which an erasure deletes.
 func TestMailsInDevelopment(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil, apptest.Quick)
+	s := apptest.Start(t, apptest.Quick)
 	id := submitMailed(s, t, "ana")
 	folder := filepath.Join(s.DataDir, "mail")
 	mails := func() []string {
@@ -383,7 +377,7 @@ func TestJoinersTravel(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	vendors := apptest.NewVendors(t)
-	s := apptest.Start(t, vendors.Env(env), apptest.Quick)
+	s := apptest.Start(t, vendors.Env(env...)...)
 	const name, message = "علی\u200cرضا", "👩\u200d👧 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f ශ්\u200dරී"
 	input := apptest.ValidLead("joiners")
 	input["message"] = message

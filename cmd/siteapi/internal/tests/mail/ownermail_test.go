@@ -18,11 +18,9 @@ import (
 // is sent are left out, and a mail without leads is not sent.
 func TestOwnerMail(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	env["VISITOR_MAIL"] = "off"
-	env["ADMIN_TOKENS"] = apptest.Owners("maria@lumen.test", "someone@lumen.test", "paul@lumen.test", "late@lumen.test",
-		"gone@lumen.test")
-	s := apptest.Start(t, env, apptest.Quick)
+	server, env := apptest.MailServer(t, smtptest.Options{}, "VISITOR_MAIL=off", "ADMIN_TOKENS="+apptest.Owners(
+		"maria@lumen.test", "someone@lumen.test", "paul@lumen.test", "late@lumen.test", "gone@lumen.test"))
+	s := apptest.Start(t, env...)
 	one, two, three := submitMailed(s, t, "one"), submitMailed(s, t, "two"), submitMailed(s, t, "three")
 
 	as := func(mutation string) {
@@ -110,10 +108,9 @@ func TestOwnerMail(t *testing.T) {
 // mail server and tokens changed.
 func TestOwnerMailWithOtherSettings(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
-		server, env := apptest.MailServer(t, smtptest.Options{})
-		env["VISITOR_MAIL"], env["DATABASE_URL"], env["CACHE_API_TOKEN"] = "off", database, "former"
-		env["ADMIN_TOKENS"] = apptest.Owners("maria@lumen.test")
-		s := apptest.Start(t, env, apptest.Quick)
+		server, env := apptest.MailServer(t, smtptest.Options{}, "VISITOR_MAIL=off", "DATABASE_URL="+database,
+			"CACHE_API_TOKEN=former", "ADMIN_TOKENS="+apptest.Owners("maria@lumen.test"))
+		s := apptest.Start(t, env...)
 		id := submitMailed(s, t, "one")
 
 		server.Fail(smtptest.Fault{Step: smtptest.Sender, Mode: smtptest.Later})
@@ -121,11 +118,9 @@ func TestOwnerMailWithOtherSettings(t *testing.T) {
 		if _, code := s.OperateAs(schema.RoleSales, assign); code != "" {
 			t.Fatal(code)
 		}
-		s.Stop()
 
-		next, settings := apptest.MailServer(t, smtptest.Options{})
-		s.Env["SMTP_URL"], s.Env["CACHE_API_TOKEN"] = settings["SMTP_URL"], "next,former"
-		s.Start()
+		next, env := apptest.MailServer(t, smtptest.Options{}, "CACHE_API_TOKEN=next,former")
+		s.Restart(env...)
 		apptest.Mailed(t, next, "maria@lumen.test", 1)
 	})
 }
@@ -150,16 +145,12 @@ func ownerMailsDone(s *apptest.Service) (n float64) {
 // login.
 func TestOwnerMailNotToOneself(t *testing.T) {
 	t.Parallel()
-	server, settings := apptest.MailServer(t, smtptest.Options{})
+	server, env := apptest.MailServer(t, smtptest.Options{}, "VISITOR_MAIL=off", "ADMIN_TOKENS="+apptest.Owners(
+		"dana@lumen.test", "first-0@lumen.test", "first-1@lumen.test", "next-0@lumen.test", "next-1@lumen.test"))
 	p := apptest.NewProvider(t)
 	p.Groups = "desk"
 	address := apptest.FreeAddress(t)
-	env := p.Environ(address)
-	for name, value := range settings {
-		env = append(env, name+"="+value)
-	}
-	s := apptest.NewSite(t, append(env, "VISITOR_MAIL=off", "ADMIN_TOKENS="+apptest.Owners("dana@lumen.test",
-		"first-0@lumen.test", "first-1@lumen.test", "next-0@lumen.test", "next-1@lumen.test"))...).Start()
+	s := apptest.NewSite(t, append(p.Env(address), env...)...).Start()
 	b := apptest.NewBrowser(t, address)
 	one, two := s.Submit("one"), s.Submit("two")
 

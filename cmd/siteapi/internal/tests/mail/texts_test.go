@@ -83,9 +83,8 @@ func printed(t *testing.T, file string) string {
 // shown with the headers of a preview only.
 func TestFirmsTexts(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
-		server, env := apptest.MailServer(t, smtptest.Options{})
-		env["DATABASE_URL"] = database
-		s := apptest.Start(t, env, apptest.Quick)
+		server, env := apptest.MailServer(t, smtptest.Options{}, "DATABASE_URL="+database)
+		s := apptest.Start(t, env...)
 
 		wants := func(r rendered, mark string) {
 			t.Helper()
@@ -135,8 +134,7 @@ func TestFirmsTexts(t *testing.T) {
 		if out, _ := s.Command("doctor"); !strings.Contains(out, `"quoteTexts": its terms in en has an unknown placeholder`) {
 			t.Errorf("doctor reports %s", out)
 		}
-		s.Stop()
-		s.Start()
+		s.Restart()
 		wants(read(s, server, submitMailed(s, t, "four"), "four"), "second")
 
 		preview := read(s, server, one, "one", "Authorization: Bearer dev-preview-token", "X-Preview: drafts")
@@ -158,7 +156,7 @@ func TestFirmsTexts(t *testing.T) {
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	server, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env, apptest.Quick)
+	s := apptest.Start(t, env...)
 	publishTexts(s, object{})
 	harmless := read(s, server, submitMailed(s, t, "harmless"), "harmless")
 

@@ -91,7 +91,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 		return fields + " }"
 	}
 
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	response := s.GraphQLOutcome(
 		s.Query(`{ SiteSettings(id: "siteSettings") `+selection("SiteSettings")+` }`, nil))
 

@@ -12,7 +12,7 @@ import (
 // others are accepted, also those that look odd.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	label := func(n int) string { return strings.Repeat("a", n) }
 
 	for i, tt := range []struct {

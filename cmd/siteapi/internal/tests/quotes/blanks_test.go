@@ -14,8 +14,8 @@ import (
 // or a command.
 func TestBlanksAroundArguments(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": apptest.LeadSecret,
-		"ADMIN_TOKENS": apptest.Owners("ana@example.com")}, apptest.Quick)
+	s := apptest.Start(t, "LEAD_WEBHOOK_URL=http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET="+apptest.LeadSecret,
+		"ADMIN_TOKENS="+apptest.Owners("ana@example.com"), apptest.Quick)
 	id := s.Submit("one", `"attribution": {"source": "ads", "campaign": "spring"}`)
 	s.Reaches(id, "webhook", "retrying")
 	webhook := strconv.FormatInt(s.Deliveries(id)["webhook"].ID, 10)
@@ -60,7 +60,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 // In every argument, a text of invisible characters counts as empty.
 func TestInvisibleArguments(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	s.Submit("from-ads", `"attribution": {"source": "ads", "campaign": "spring"}`)
 	id := s.Submit("owned")
 

@@ -16,7 +16,7 @@ import (
 // Consents are recorded with the lead, and a withdrawal reaches the CMS and the CRM.
 func TestConsents(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil, apptest.Quick)
+	s := apptest.Start(t, apptest.Quick)
 	s.WriteContent(`[{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri\r\npe e-mail."},` +
 		`{"_id":"siteSettings","_type":"siteSettings"}]`)
 	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
@@ -44,7 +44,7 @@ func TestConsents(t *testing.T) {
 		holds := func(folder, want string) func() bool {
 			return func() bool {
 				for _, name := range s.Files(folder) {
-					data, err := os.ReadFile(filepath.Join(s.Env["DATA_DIR"], folder, name))
+					data, err := os.ReadFile(filepath.Join(s.DataDir, folder, name))
 					if err == nil && strings.Contains(string(data), session+"@") && strings.Contains(string(data), want) {
 						return true
 					}
@@ -86,7 +86,7 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	err := stubs.CMS.Replace(json.RawMessage(
 		`{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri"}`))
 	must(t, err)
-	s := apptest.Start(t, stubs.Env(map[string]string{"CMS_WATCH": "off"}))
+	s := apptest.Start(t, stubs.Env("CMS_WATCH=off")...)
 	submit := func(session string) string {
 		return s.Submit(session, `"consents": [{"purpose": "news", "given": true, "text": "Știri"}]`)
 	}
@@ -115,7 +115,7 @@ func TestTrackContact(t *testing.T) {
 		"consent": {false, true},
 		"off":     {false, false},
 	} {
-		s := apptest.Start(t, map[string]string{"TRACK_CONTACT": setting})
+		s := apptest.Start(t, "TRACK_CONTACT="+setting)
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 			for i, consents := range []any{
 				[]any{

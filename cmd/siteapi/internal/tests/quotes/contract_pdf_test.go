@@ -13,7 +13,7 @@ import (
 
 func TestContractPDF(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	id := s.SubmitThrough("REST", apptest.ValidLead("s")).ID()
 	path := "/api/quote/pdf?id=" + id
 
@@ -68,7 +68,7 @@ func TestContractPDF(t *testing.T) {
 
 func TestContractPDFErrors(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	for query, want := range map[string]string{
 		"":                                "400 BAD_USER_INPUT id",
 		"?id=":                            "400 BAD_USER_INPUT id",
@@ -88,7 +88,7 @@ func TestContractPDFErrors(t *testing.T) {
 
 func TestContractPDFLanguage(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	input := apptest.ValidLead("s")
 	delete(input, "locale")
 	id := s.SubmitThrough("REST", input).ID()

@@ -43,16 +43,15 @@ const (
 // startPriced starts a service with the given content.
 func startPriced(t *testing.T, content string) *apptest.Service {
 	t.Helper()
-	s := apptest.Start(t, map[string]string{"CMS_FILE": filepath.Join(t.TempDir(), "content.json")}, func(s *apptest.Service) {
-		publish(s, content)
-	})
-	return s
+	path := filepath.Join(t.TempDir(), "content.json")
+	must(t, os.WriteFile(path, []byte(content), 0o600))
+	return apptest.Start(t, "CMS_FILE="+path)
 }
 
 // publish replaces the content of a service that startPriced started.
 func publish(s *apptest.Service, content string) {
 	s.T.Helper()
-	must(s.T, os.WriteFile(s.Env["CMS_FILE"], []byte(content), 0o600))
+	must(s.T, os.WriteFile(apptest.Lookup(s.Env)("CMS_FILE"), []byte(content), 0o600))
 }
 
 // waitForEstimate waits until the estimate of selections begins at low and has a
@@ -241,7 +240,7 @@ func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	publish(s, priceContent(strings.Replace(enforced, `"roundTo":100`, `"roundTo":0`, 1), 12000))
 	s.Logs("its roundTo is not a number")
 
-	again := apptest.Start(t, map[string]string{"CMS_FILE": s.Env["CMS_FILE"], "DATA_DIR": s.DataDir})
+	again := apptest.Start(t, s.Env...)
 	for _, of := range []*apptest.Service{s, again} {
 		if _, stored := submitPriced(of, "REST", "1", webApp, euros(1, 1), ""); stored.Estimate != euros(12000, 18000) {
 			t.Errorf("the lead is stored as %+v", stored)

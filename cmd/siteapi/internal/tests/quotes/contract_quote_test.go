@@ -15,7 +15,7 @@ import (
 
 func TestContractTrack(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	for name, input := range map[string]object{
 		"everything": {
 			"sessionId":  "s:1",
@@ -52,7 +52,7 @@ func TestContractTrack(t *testing.T) {
 
 func TestContractTrackKeepsTheLatestState(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 
 	for _, state := range []object{
 		{
@@ -85,7 +85,7 @@ var leadIDForm = regexp.MustCompile(`^[a-z0-9]{26}$`)
 
 func TestContractSubmit(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		got := s.SubmitThrough(endpoint, apptest.ValidLead("s-"+endpoint))
@@ -116,7 +116,7 @@ func TestContractSubmit(t *testing.T) {
 
 func TestContractSubmitReportsEveryField(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 
 	cases := map[string]struct {
 		input  object
@@ -185,7 +185,7 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 
 func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	input := apptest.ValidLead("s")
 	input["utm"], input["contact"].(object)["nickname"] = object{"source": "x"}, "A"
 
@@ -202,7 +202,7 @@ func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 // in it, or by the client's key.
 func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 
 	const key = `Idempotency-Key: "key-1"`
 	ids := map[string]string{}
@@ -246,11 +246,11 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 
 func TestContractNothingPersonalIsLogged(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{
-		"LOG_LEVEL":          "trace",
-		"CACHE_API_TOKEN":    "sekret-cache",
-		"CMS_WEBHOOK_SECRET": "sekret-hook",
-	})
+	s := apptest.Start(t,
+		"LOG_LEVEL=trace",
+		"CACHE_API_TOKEN=sekret-cache",
+		"CMS_WEBHOOK_SECRET=sekret-hook",
+	)
 
 	id := s.SubmitThrough("REST", apptest.ValidLead("s")).
 		Data["submissionId"].(string)
@@ -287,8 +287,8 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 func TestContractRequestIDs(t *testing.T) {
 	t.Parallel()
 	const uuid, ulid = "0193a5c7-6b1e-7c3a-9f00-1234567890ab", "01JD8ZK3Q5X9V7T2B4N6M8R0CF"
-	direct := apptest.Start(t, nil)
-	behind := apptest.Start(t, map[string]string{"TRUSTED_PROXIES": "127.0.0.1"})
+	direct := apptest.Start(t)
+	behind := apptest.Start(t, "TRUSTED_PROXIES=127.0.0.1")
 
 	for id, accepted := range map[string]struct{ direct, behind bool }{
 		uuid:                               {true, true},

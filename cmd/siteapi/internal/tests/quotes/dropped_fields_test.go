@@ -19,7 +19,7 @@ func TestDroppedFieldsAreNamed(t *testing.T) {
 	const names = "selections.features[2], estimate.max, selections.projectType, selections.features[1], " +
 		"selections.complexity, estimate.min, formData.email"
 
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	production := apptest.Launch(t, t.TempDir(), apptest.DefaultLimits(t)...)
 	for _, tt := range []struct {
 		got     apptest.Response

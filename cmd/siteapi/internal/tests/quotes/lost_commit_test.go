@@ -97,7 +97,7 @@ func (p *proxy) forward(client net.Conn) {
 func TestLostCommit(t *testing.T) {
 	t.Parallel()
 	p, address := newProxy(t, pgserver.Start(t).NewDatabase(t))
-	s := apptest.Start(t, map[string]string{"DATABASE_URL": address})
+	s := apptest.Start(t, "DATABASE_URL="+address)
 
 	p.after.Store("INSERT INTO leads")
 	input := object{"input": apptest.ValidLead("s")}

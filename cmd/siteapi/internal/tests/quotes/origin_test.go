@@ -12,7 +12,7 @@ import (
 // Attribution from a client is truncated and cleaned, but never rejected.
 func TestAttribution(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		session := "from-" + endpoint
 		for _, sent := range []any{
@@ -58,7 +58,7 @@ func TestAttribution(t *testing.T) {
 // Each value of an attribution may have 200 characters, however long the others are.
 func TestLongAttribution(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	long := strings.Repeat("ș", 200)
 	from := lead.Attribution{
 		Source: long, Medium: long, Campaign: long, Term: long, Content: long,
@@ -77,7 +77,7 @@ func TestLongAttribution(t *testing.T) {
 
 func TestMessageOfALead(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 		submit := func(message any) apptest.Outcome {
 			input := apptest.ValidLead("m" + endpoint)

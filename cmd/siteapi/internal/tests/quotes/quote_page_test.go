@@ -52,7 +52,7 @@ func postForm(s *apptest.Service, path string, fields url.Values, headers ...str
 // nothing typed as markup.
 func TestQuotePage(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	id := submitForPage(s, "page")
 
 	for _, locale := range schema.Locales() {
@@ -122,7 +122,7 @@ func wantTextsOfPDF(t *testing.T, s *apptest.Service, id string, locale schema.L
 // The page of an unknown or erased lead says so in the visitor's language.
 func TestMissingQuotePage(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	erased := submitForPage(s, "erased")
 	must(t, s.App.Data.Store.Erase(t.Context(), erased))
 
@@ -154,7 +154,7 @@ func TestMissingQuotePage(t *testing.T) {
 // once and deletes nothing.
 func TestActsOnQuotePage(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
-		s := apptest.Start(t, map[string]string{"DATABASE_URL": database}, apptest.Quick)
+		s := apptest.Start(t, "DATABASE_URL="+database, apptest.Quick)
 		id, other := submitForPage(s, "acts"), submitForPage(s, "other")
 		s.Reaches(id, "crm", "delivered")
 
@@ -207,7 +207,7 @@ func TestActsOnQuotePage(t *testing.T) {
 // site's page, no script without a browser.
 func TestForeignFormsOfQuotePage(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	id := submitForPage(s, "foreign")
 	fields := url.Values{"id": {id}, "purpose": {"marketing"}}
 
@@ -288,7 +288,7 @@ func TestForeignFormsOfQuotePage(t *testing.T) {
 // serves the API.
 func TestQuotePageBelowAPath(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	target, err := url.Parse(s.Base)
 	must(t, err)
 
@@ -342,7 +342,7 @@ var tags = regexp.MustCompile(`<[/!]?[a-zA-Z][a-z0-9]*|\son\w+="|javascript:`)
 // every text of the CMS that the page shows. The page has the same elements as one without.
 func TestMarkupInEveryField(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 	page := func(session, mark, website string) []string {
 		t.Helper()
 		ours := strings.NewReplacer("{", "(", "}", ")").Replace(mark) // braces would be unknown placeholders

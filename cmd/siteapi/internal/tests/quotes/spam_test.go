@@ -65,45 +65,45 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 
 	tests := []struct {
 		name     string
-		env      map[string]string
+		env      []string
 		track    bool // the session is tracked just before
 		change   object
 		headers  []string
 		want     []lead.Signal
 		inReview bool
 	}{
-		{name: "nothing suspicious", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
+		{name: "nothing suspicious", env: []string{"SPAM_MIN_TIME=1ms"}, track: true},
 		{
 			name: "never tracked",
-			env:  map[string]string{"SPAM_MIN_TIME": "1h"},
+			env:  []string{"SPAM_MIN_TIME=1h"},
 			want: []lead.Signal{lead.Untracked},
 		},
 		{
 			name:     "too fast",
-			env:      map[string]string{"SPAM_MIN_TIME": "1h"},
+			env:      []string{"SPAM_MIN_TIME=1h"},
 			track:    true,
 			want:     []lead.Signal{lead.TooFast},
 			inReview: true,
 		},
 		{
 			name:   "a good token",
-			env:    map[string]string{"TURNSTILE_SECRET": "hush"},
+			env:    []string{"TURNSTILE_SECRET=hush"},
 			change: object{"challengeToken": "good"},
 		},
 		{
 			name:    "a good token in the header",
-			env:     map[string]string{"TURNSTILE_SECRET": "hush"},
+			env:     []string{"TURNSTILE_SECRET=hush"},
 			headers: []string{"CF-Turnstile-Response: good"},
 		},
 		{
 			name:   "the vendor is unavailable",
-			env:    map[string]string{"TURNSTILE_SECRET": "hush", "TURNSTILE_API_URL": "http://127.0.0.1:1"},
+			env:    []string{"TURNSTILE_SECRET=hush", "TURNSTILE_API_URL=http://127.0.0.1:1"},
 			change: object{"challengeToken": "good"},
 			want:   []lead.Signal{lead.Unchecked},
 		},
 		{
 			name:     "everything",
-			env:      map[string]string{"SPAM_MIN_TIME": "1h", "TURNSTILE_SECRET": "hush"},
+			env:      []string{"SPAM_MIN_TIME=1h", "TURNSTILE_SECRET=hush"},
 			track:    true,
 			change:   object{"website": "x", "challengeToken": "bad"},
 			want:     []lead.Signal{lead.Honeypot, lead.TooFast, lead.NoChallenge},
@@ -114,9 +114,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			env := map[string]string{"TURNSTILE_API_URL": url}
-			maps.Copy(env, tt.env)
-			s := apptest.Start(t, env, apptest.Quick)
+			s := apptest.Start(t, append([]string{apptest.Quick, "TURNSTILE_API_URL=" + url}, tt.env...)...)
 
 			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 				session := "spam-" + endpoint
@@ -155,7 +153,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 // the honeypot field returns the same id and does not release the lead.
 func TestRepeatedLeadInReview(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil, apptest.Quick)
+	s := apptest.Start(t, apptest.Quick)
 	other := s.SubmitThrough("REST", apptest.ValidLead("other"))
 	in := apptest.ValidLead("again")
 	in["website"] = "x"

@@ -38,7 +38,7 @@ func sessionRows(s *apptest.Service) (rows, largest int) {
 // and the project type are never cut.
 func TestSizeOfASession(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := apptest.Start(t)
 
 	features := make([]any, 50)
 	for i := range features {
@@ -92,7 +92,7 @@ func TestSizeOfASession(t *testing.T) {
 // sessions are not stored. Known sessions are still updated.
 func TestNewSessionsOfANetwork(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on"})
+	s := apptest.Start(t, "RATE_LIMITS=on")
 	track := func(id string) {
 		t.Helper()
 		for {
@@ -125,7 +125,7 @@ func TestNewSessionsOfANetwork(t *testing.T) {
 // A double click, or a retry after a lost response, counts against no hourly limit of leads.
 func TestRepetitionsAreFree(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
+	s := apptest.Start(t, "RATE_LIMITS=on", "TRUSTED_PROXIES=127.0.0.1", "SPAM_MIN_TIME=0")
 	submit := func(session string, i int) lead.Lead {
 		from := fmt.Sprintf("X-Forwarded-For: 2001:db8:0:%x::1", i<<8)
 		got := s.SubmitThrough("REST", apptest.NewLead(session), from)
@@ -157,7 +157,7 @@ func TestRepetitionsAreFree(t *testing.T) {
 // from another /56. Requests from the /64s of one /56 share a rate limit.
 func TestBurst(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1", "SPAM_MIN_TIME": "0"})
+	s := apptest.Start(t, "RATE_LIMITS=on", "TRUSTED_PROXIES=127.0.0.1", "SPAM_MIN_TIME=0")
 
 	hour, accepted, inReview, limited := time.Now().Hour(), 0, 0, 0
 	for i := range 70 {

@@ -14,7 +14,7 @@ import (
 func TestTypedTexts(t *testing.T) {
 	t.Parallel()
 	const scotland = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
-	s := apptest.Start(t, map[string]string{"RATE_LIMITS": "off"})
+	s := apptest.Start(t, "RATE_LIMITS=off")
 
 	for i, tt := range []struct{ why, field, sent, want string }{
 		{"a directional override, copied from a contact list", "firstName", "\u202aAna\u202c", "Ana"},
