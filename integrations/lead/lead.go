@@ -99,8 +99,8 @@ func (s Session) Touches(sent Attribution) (first, last Attribution) {
 }
 
 // Lead is an accepted quote request. Once it is stored, only InReview, Rejected,
-// Progress, Outcome, Owner, Status, DeletionRequestedAt, Notes and the withdrawal of
-// consents change.
+// Progress, Outcome, Owner, Status, DeletionRequestedAt, Notes, Deliveries and the withdrawal
+// of consents change.
 type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.
@@ -163,9 +163,11 @@ type Lead struct {
 	// They are not loaded in listings.
 	Texts string `json:"-"`
 
-	// Notes are the operators' notes about the lead, the oldest first. They are loaded
-	// only on request.
+	// Notes are the operators' notes about the lead, the oldest first.
 	Notes []Note `json:"-"`
+
+	// Deliveries are the deliveries of the lead, the oldest first.
+	Deliveries []Delivery `json:"-"`
 
 	// Trace is the W3C traceparent of the request that submitted the lead. It is empty if
 	// the request was not traced.

@@ -53,29 +53,6 @@ func addConsents(ctx context.Context, tx Tx, l lead.Lead) error {
 		values, " ON CONFLICT DO NOTHING")
 }
 
-// consents returns the consents that match a condition.
-func consents(ctx context.Context, db DB, where string, args ...any) ([]KeptConsent, error) {
-	return all[KeptConsent](ctx, db, "reading the consents",
-		`SELECT purpose, given, text, site_wording, withdrawn_at, at, locale FROM consents`+where, args...)
-}
-
-// fillConsents completes the consents of a lead, whose row stores only their purposes.
-func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
-	if len(l.Consents) == 0 {
-		return nil
-	}
-
-	stored, err := consents(ctx, db, ` WHERE lead_id = $1`, l.ID)
-	for _, c := range stored {
-		for i := range l.Consents {
-			if l.Consents[i].Purpose == c.Purpose {
-				l.Consents[i] = c.Consent
-			}
-		}
-	}
-	return err
-}
-
 // WithdrawConsent records the withdrawal of a consent in all leads of an address in which
 // it was given, and delivers the released ones to the CMS and the CRM again. Withdrawing
 // [lead.SaveProgress] also erases the contact form entries of the address's sessions,

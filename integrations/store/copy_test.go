@@ -105,9 +105,9 @@ func TestCopy(t *testing.T) {
 	}
 
 	must(t, to.AddNote(ctx, id, note))
-	notes, err := to.Notes(ctx, []string{id})
+	copied, err := to.Lead(ctx, id)
 	_, errRules := to.CurrentRevision(ctx, store.Prices, "en")
-	if len(after) != leads || len(notes[id]) != 2 || err != nil || errRules != nil {
-		t.Errorf("%d deliveries, the notes %+v; %v, %v", len(after), notes, err, errRules)
+	if len(after) != leads || len(copied.Notes) != 2 || err != nil || errRules != nil {
+		t.Errorf("%d deliveries, the notes %+v; %v, %v", len(after), copied.Notes, err, errRules)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -162,8 +163,66 @@ func (s *Store) Lead(ctx context.Context, id string) (lead.Lead, error) {
 	if err != nil {
 		return lead.Lead{}, err
 	}
-	l := r.lead()
-	return l, fillConsents(ctx, s.db, &l)
+	found := []lead.Lead{r.lead()}
+	err = complete(ctx, s.db, found)
+	return found[0], err
+}
+
+const (
+	consentColumns = `purpose, given, text, site_wording, withdrawn_at`
+
+	// selectNotes shows the operator's display name.
+	selectNotes = `SELECT lead_id, at, text,
+coalesce((SELECT name FROM operators WHERE actor = author), author) AS author FROM lead_notes`
+)
+
+// complete reads what belongs to leads and is stored in its own rows: consents, of which a
+// lead has only the purposes, notes and deliveries.
+func complete(ctx context.Context, db DB, leads []lead.Lead) error {
+	if len(leads) == 0 {
+		return nil
+	}
+	byID := map[string]*lead.Lead{}
+	for i := range leads {
+		byID[leads[i].ID] = &leads[i]
+	}
+	ids := slices.Collect(maps.Keys(byID))
+	var of conditions
+	addIn(&of, "lead_id", ids)
+
+	type consent struct {
+		LeadID string
+		lead.Consent
+	}
+	consents, err := all[consent](ctx, db, "reading the consents",
+		`SELECT lead_id, `+consentColumns+` FROM consents`+of.where(), of.args...)
+	if err != nil {
+		return err
+	}
+	for _, c := range consents {
+		own := byID[c.LeadID].Consents
+		if i := slices.IndexFunc(own, func(o lead.Consent) bool { return o.Purpose == c.Purpose }); i >= 0 {
+			own[i] = c.Consent
+		}
+	}
+
+	type note struct {
+		LeadID string
+		lead.Note
+	}
+	notes, err := all[note](ctx, db, "reading the notes", selectNotes+of.where()+" ORDER BY id", of.args...)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		byID[n.LeadID].Notes = append(byID[n.LeadID].Notes, n.Note)
+	}
+
+	deliveries, err := readDeliveries(ctx, db, DeliveryFilter{Leads: ids})
+	for _, d := range deliveries {
+		byID[d.LeadID].Deliveries = append(byID[d.LeadID].Deliveries, d)
+	}
+	return err
 }
 
 // Erase removes a lead with its deliveries, or returns [ErrNotFound].

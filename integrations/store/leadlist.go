@@ -89,11 +89,8 @@ func (s *Store) readPage(ctx context.Context, f Filter, after *Position) ([]lead
 	page := make([]lead.Lead, len(rows))
 	for i := range rows {
 		page[i] = rows[i].lead()
-		if err := fillConsents(ctx, s.db, &page[i]); err != nil {
-			return nil, err
-		}
 	}
-	return page, nil
+	return page, complete(ctx, s.db, page)
 }
 
 // leadsOf returns the query for the ids of the leads of a mailbox: those with its address, and

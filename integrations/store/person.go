@@ -22,7 +22,7 @@ func (s *Store) KeptConsents(ctx context.Context, email string) ([]KeptConsent, 
 		return nil, err
 	}
 
-	return consents(ctx, s.db, ` WHERE address = $1
+	return all[KeptConsent](ctx, s.db, "reading the consents", `SELECT `+consentColumns+`, at, locale FROM consents WHERE address = $1
 AND NOT EXISTS (SELECT 1 FROM leads WHERE leads.id = lead_id) ORDER BY at, purpose`, address)
 }
 

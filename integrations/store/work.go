@@ -123,28 +123,6 @@ func exists(ctx context.Context, tx Tx, id string) error {
 	return err
 }
 
-// Notes returns the notes of leads by lead id, oldest first.
-func (s *Store) Notes(ctx context.Context, leadIDs []string) (map[string][]lead.Note, error) {
-	notes := map[string][]lead.Note{}
-	if len(leadIDs) == 0 {
-		return notes, nil
-	}
-
-	type row struct {
-		LeadID string
-		lead.Note
-	}
-	var c conditions
-	addIn(&c, "lead_id", leadIDs)
-	list, err := all[row](ctx, s.db, "reading notes", `SELECT lead_id, at, text,
-coalesce((SELECT name FROM operators WHERE actor = author), author) AS author FROM lead_notes`+
-		c.where()+" ORDER BY id", c.args...)
-	for _, r := range list {
-		notes[r.LeadID] = append(notes[r.LeadID], r.Note)
-	}
-	return notes, err
-}
-
 // CountWork counts the leads that match a filter, ignoring its position and limit.
 func (s *Store) CountWork(ctx context.Context, f Filter) ([]WorkCount, error) {
 	var c conditions

@@ -45,8 +45,8 @@ func Reason(d lead.Delivery) (value schema.NoMailReason, words string) {
 
 // NoMailReason returns the reason why the visitor of a lead has not received a mail. It
 // is empty if the mail was sent, or if no reason is recorded.
-func NoMailReason(l lead.Lead, deliveries []lead.Delivery) schema.NoMailReason {
-	for _, d := range deliveries {
+func NoMailReason(l lead.Lead) schema.NoMailReason {
+	for _, d := range l.Deliveries {
 		value, words := Reason(d)
 		if value == "" && words != "" {
 			value = schema.NoMailReasonFailed

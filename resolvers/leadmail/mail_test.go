@@ -81,16 +81,16 @@ func TestNoMailReason(t *testing.T) {
 		"an operator's words":    {dismissed, "", "NO_MAILBOX", ""},
 	} {
 		value, words := Reason(c.delivery)
-		ofLead := NoMailReason(lead.Lead{}, []lead.Delivery{{Target: lead.CMS}, c.delivery})
+		ofLead := NoMailReason(lead.Lead{Deliveries: []lead.Delivery{{Target: lead.CMS}, c.delivery}})
 		if value != c.value || words != c.words || ofLead != c.lead {
 			t.Errorf("%s: %q %q, the lead %q", name, value, words, ofLead)
 		}
 	}
 
-	if got := NoMailReason(lead.Lead{InReview: true}, nil); got != schema.NoMailReasonInReview {
+	if got := NoMailReason(lead.Lead{InReview: true}); got != schema.NoMailReasonInReview {
 		t.Errorf("in review: %q", got)
 	}
-	if got := NoMailReason(lead.Lead{Rejected: true}, nil); got != schema.NoMailReasonLeadRejected {
+	if got := NoMailReason(lead.Lead{Rejected: true}); got != schema.NoMailReasonLeadRejected {
 		t.Errorf("rejected: %q", got)
 	}
 }

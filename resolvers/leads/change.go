@@ -40,7 +40,7 @@ func (r *Resolver) Change(ctx context.Context, id string, change LeadChange) (*s
 	if l, err = r.Find(ctx, l.ID); err != nil {
 		return nil, err
 	}
-	return r.shownLead(ctx, l)
+	return newLead(l), nil
 }
 
 // ChangeAll changes leads one after the other, each once and with its own audit entry. It

@@ -66,14 +66,10 @@ func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*s
 	if err != nil {
 		return nil, err
 	}
-	shown, err := r.shownLeads(ctx, stored)
-	if err != nil {
-		return nil, err
-	}
 
 	byID := map[string]*schema.Lead{}
-	for _, l := range shown {
-		byID[l.ID] = l
+	for _, l := range stored {
+		byID[l.ID] = newLead(l)
 	}
 	list := make([]*schema.Delivery, len(found))
 	for i, d := range found {
@@ -82,8 +78,7 @@ func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*s
 	return list, nil
 }
 
-// delivery returns the delivery with an id, or NOT_FOUND if there is none or its lead was
-// erased.
+// delivery returns the delivery with an id, or NOT_FOUND if there is none.
 func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, error) {
 	missing := schema.NotFound("There is no delivery " + id + ".")
 	number, _ := strconv.ParseInt(id, 10, 64)
@@ -93,10 +88,6 @@ func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, erro
 
 	list, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{ID: number})
 	if err != nil || len(list) == 0 {
-		return lead.Delivery{}, cmp.Or(err, error(missing))
-	}
-	of, _, err := r.list(ctx, store.Filter{IDs: []string{list[0].LeadID}})
-	if err != nil || len(of) == 0 { // The lead may have been erased.
 		return lead.Delivery{}, cmp.Or(err, error(missing))
 	}
 	return list[0], nil
@@ -113,19 +104,20 @@ func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
 
 // Retry makes the failed and retrying deliveries of a lead due now.
 func (r *Resolver) Retry(ctx context.Context, l lead.Lead) (bool, error) {
-	unsent, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{
-		Leads:  []string{l.ID},
-		States: []lead.DeliveryState{lead.Failed, lead.Retrying},
-	})
-	if err == nil && len(unsent) == 0 {
-		err = errNothingToRetry
-	}
-	for _, d := range unsent {
+	retried := false
+	for _, d := range l.Deliveries {
+		if d.State != lead.Failed && d.State != lead.Retrying {
+			continue
+		}
 		if err := r.retry(ctx, d); err != nil {
 			return false, err
 		}
+		retried = true
 	}
-	return err == nil, err
+	if !retried {
+		return false, errNothingToRetry
+	}
+	return true, nil
 }
 
 // Resend delivers a lead to a target again, unless a delivery is under way. A non-empty

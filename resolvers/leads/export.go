@@ -41,10 +41,7 @@ const (
 )
 
 // exporter writes exports, with times of a zone.
-type exporter struct {
-	zone       *time.Location
-	deliveries map[string][]lead.Delivery // deliveries by the id of the lead
-}
+type exporter struct{ zone *time.Location }
 
 // time returns a time with its offset.
 func (e exporter) time(at time.Time) string {
@@ -103,7 +100,7 @@ func (e exporter) cells(l lead.Lead) []string {
 		[]string{l.ConsentText()}, e.outcomeCells(l.Outcome),
 		[]string{l.Owner, word(l.Status), e.noteText(l.Notes), wordings(l.Consents)},
 		[]string{recordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price),
-		[]string{deliveryText(e.deliveries[l.ID])})
+		[]string{deliveryText(l.Deliveries)})
 }
 
 // sentCells returns the cells of the range that the client sent, empty if it was not

@@ -6,8 +6,16 @@ import (
 	"siteapi/schema"
 )
 
-// newLead converts a lead and its deliveries to the schema's type.
-func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
+// newLeads converts leads to the schema's type.
+func newLeads(leads []lead.Lead) []*schema.Lead {
+	list := make([]*schema.Lead, len(leads))
+	for i, l := range leads {
+		list[i] = newLead(l)
+	}
+	return list
+}
+
+func newLead(l lead.Lead) *schema.Lead {
 	shown := &schema.Lead{
 		ID:               l.ID,
 		Reference:        lead.Reference(l.ID),
@@ -31,7 +39,7 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 		Owner:            schema.Optional(l.Owner),
 		Status:           l.Status,
 		Notes:            pointers(l.Notes),
-		NoMailReason:     schema.Optional(leadmail.NoMailReason(l, deliveries)),
+		NoMailReason:     schema.Optional(leadmail.NoMailReason(l)),
 		Outcome:          newOutcome(l.Outcome),
 	}
 
@@ -41,7 +49,7 @@ func newLead(l lead.Lead, deliveries []lead.Delivery) *schema.Lead {
 	if sent := l.SentEstimate; sent != nil {
 		shown.SentEstimate = newEstimate(*sent, sent.Max == 0)
 	}
-	for _, d := range deliveries {
+	for _, d := range l.Deliveries {
 		shown.Deliveries = append(shown.Deliveries, newDelivery(d, shown))
 	}
 	return shown

@@ -10,7 +10,9 @@ import (
 // lead.
 func TestOperatorsSeeEveryFieldOfALead(t *testing.T) {
 	t.Parallel()
-	for _, path := range leadtest.Missing(newLead(*leadtest.Filled(), nil)) {
+	l := leadtest.Filled()
+	l.Deliveries = nil // Each refers to its lead, so JSON cannot encode them.
+	for _, path := range leadtest.Missing(newLead(*l)) {
 		t.Errorf("type Lead of schema/operator.graphqls or newLead in resolvers/leads/lead.go leaves out %s", path)
 	}
 }

@@ -140,20 +140,6 @@ func isNotFound(err error) bool {
 	return errors.Is(err, store.ErrNotFound) || ok && known.Code == schema.CodeNotFound
 }
 
-// deliveriesOf returns the deliveries of leads by lead id.
-func (r *Resolver) deliveriesOf(ctx context.Context, leads []lead.Lead) (map[string][]lead.Delivery, error) {
-	byLead := map[string][]lead.Delivery{}
-	if len(leads) == 0 {
-		return byLead, nil
-	}
-
-	list, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{Leads: idsOf(leads)})
-	for _, d := range list {
-		byLead[d.LeadID] = append(byLead[d.LeadID], d)
-	}
-	return byLead, err
-}
-
 // idsOf returns the ids of leads.
 func idsOf(leads []lead.Lead) []string {
 	list := make([]string, len(leads))

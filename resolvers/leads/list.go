@@ -48,17 +48,8 @@ func (r *Resolver) Page(
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.shownLeads(ctx, found)
-	if err != nil {
-		return nil, err
-	}
 	export := exporter{zone: r.TimeZone}
-	if executor.Selects(ctx, "csv") {
-		if export.deliveries, err = r.deliveriesOf(ctx, found); err != nil {
-			return nil, err
-		}
-	}
-	page := fittingPage(ctx, f, found, list, more, export)
+	page := fittingPage(ctx, f, found, more, export)
 
 	action, detail := schema.AuditActionListed, operators.ListDetail(ctx, len(page.Edges))
 	if executor.Selects(ctx, "csv") {
@@ -106,13 +97,13 @@ func (r *Resolver) checkFilter(ctx context.Context, f store.Filter) (err error) 
 // fittingPage returns a page of leads. It ends the page early if the response would be
 // too large because of aliases or long texts.
 func fittingPage(
-	ctx context.Context, f store.Filter, found []lead.Lead, list []*schema.Lead, more bool, export exporter,
+	ctx context.Context, f store.Filter, found []lead.Lead, more bool, export exporter,
 ) *schema.LeadConnection {
-	edges := make([]*schema.LeadEdge, len(list))
-	cursors := make([]string, len(list))
-	for i, l := range list {
-		cursors[i] = schema.NewCursor(positionText(f, found[i]))
-		edges[i] = &schema.LeadEdge{Cursor: cursors[i], Node: l}
+	edges := make([]*schema.LeadEdge, len(found))
+	cursors := make([]string, len(found))
+	for i, l := range found {
+		cursors[i] = schema.NewCursor(positionText(f, l))
+		edges[i] = &schema.LeadEdge{Cursor: cursors[i], Node: newLead(l)}
 	}
 
 	exports := executor.Selects(ctx, "csv")
@@ -122,7 +113,7 @@ func fittingPage(
 		}
 		return export.leads(found[i:i+1], i == 0)
 	})
-	return &schema.LeadConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(list))}
+	return &schema.LeadConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found))}
 }
 
 // inState limits a filter to leads in a state; an empty state matches all.
@@ -218,7 +209,7 @@ func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 	if err := r.Operators.RecordShown(ctx, schema.AuditActionOpened, found.ID, nil); err != nil {
 		return nil, err
 	}
-	return r.shownLead(ctx, found)
+	return newLead(found), nil
 }
 
 // maxRelated is how many other leads of the same address or session are shown with a lead.
@@ -250,42 +241,5 @@ func (r *Resolver) related(
 	if err := r.Operators.RecordShown(ctx, schema.AuditActionListed, "", detail); err != nil {
 		return nil, err
 	}
-	return r.shownLeads(ctx, found)
-}
-
-// shownLead returns a lead in the schema's type.
-func (r *Resolver) shownLead(ctx context.Context, l lead.Lead) (*schema.Lead, error) {
-	shown, err := r.shownLeads(ctx, []lead.Lead{l})
-	if err != nil {
-		return nil, err
-	}
-	return shown[0], nil
-}
-
-// shownLeads returns leads in the schema's type, with their deliveries and notes if the
-// operation selects those.
-func (r *Resolver) shownLeads(ctx context.Context, found []lead.Lead) ([]*schema.Lead, error) {
-	var deliveries map[string][]lead.Delivery
-	if executor.Selects(ctx, "deliveries", "noMailReason") {
-		var err error
-		if deliveries, err = r.deliveriesOf(ctx, found); err != nil {
-			return nil, err
-		}
-	}
-
-	if executor.Selects(ctx, "notes", "csv") {
-		notes, err := r.Store.Notes(ctx, idsOf(found))
-		if err != nil {
-			return nil, err
-		}
-		for i := range found {
-			found[i].Notes = notes[found[i].ID]
-		}
-	}
-
-	list := make([]*schema.Lead, len(found))
-	for i, l := range found {
-		list[i] = newLead(l, deliveries[l.ID])
-	}
-	return list, nil
+	return newLeads(found), nil
 }

@@ -48,14 +48,10 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 	if err := r.Operators.Record(ctx, schema.AuditActionListed, "", detail); err != nil {
 		return nil, err
 	}
-	shown, err := r.shownLeads(ctx, found)
-	if err != nil {
-		return nil, err
-	}
 
 	person := &schema.Person{
 		Email:    email,
-		Leads:    shown,
+		Leads:    newLeads(found),
 		Consents: make([]*schema.PersonConsent, len(other.consents)),
 		Sessions: make([]*schema.PersonSession, len(other.sessions)),
 	}

@@ -102,18 +102,11 @@ func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, f
 		return nil
 	}
 
-	dismissed, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{
-		Leads:  idsOf(batch),
-		Target: t.Target,
-		States: []lead.DeliveryState{lead.Dismissed},
+	batch = slices.DeleteFunc(slices.Clone(batch), func(l lead.Lead) bool {
+		return slices.ContainsFunc(l.Deliveries, func(d lead.Delivery) bool {
+			return d.Target == t.Target && d.State == lead.Dismissed
+		})
 	})
-	if err != nil {
-		return err
-	}
-	for _, d := range dismissed {
-		batch = slices.DeleteFunc(slices.Clone(batch), func(l lead.Lead) bool { return l.ID == d.LeadID })
-	}
-
 	absent, err := t.missing(ctx, batch)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil

@@ -42,7 +42,6 @@ type LogoLoader interface {
 // LeadStore is the part of the store that has leads.
 type LeadStore interface {
 	Lead(ctx context.Context, id string) (lead.Lead, error)
-	ListDeliveries(ctx context.Context, f store.DeliveryFilter) ([]lead.Delivery, error)
 }
 
 // Deps are the dependencies of a [Resolver]. All fields are required.
@@ -164,12 +163,8 @@ func noLead() *schema.Error { return schema.NotFound("There is no submission wit
 func (r *Resolver) Lead(ctx context.Context, id string) (lead.Lead, error) {
 	began := time.Now()
 	s, err := r.Store.Lead(ctx, id)
-	if err == nil {
-		var mails []lead.Delivery
-		mails, err = r.Store.ListDeliveries(ctx, store.DeliveryFilter{Leads: []string{id}, Target: lead.VisitorMail})
-		for _, m := range mails {
-			s.Contact.Email = cmp.Or(m.Recipient, s.Contact.Email)
-		}
+	for _, d := range s.Deliveries {
+		s.Contact.Email = cmp.Or(d.Recipient, s.Contact.Email)
 	}
 	r.ObserveDatabase("submission", began, err)
 

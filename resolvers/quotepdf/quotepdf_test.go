@@ -28,10 +28,6 @@ type oneQuote struct {
 	erased atomic.Bool
 }
 
-func (q *oneQuote) ListDeliveries(context.Context, store.DeliveryFilter) ([]lead.Delivery, error) {
-	return nil, nil
-}
-
 func (q *oneQuote) Lead(_ context.Context, id string) (lead.Lead, error) {
 	q.reads.Add(1)
 	if id != "one" || q.erased.Load() {

@@ -32,6 +32,7 @@ func Fields() (paths []string) {
 // listed holds a value of each type whose values are listed in package lead.
 var listed = map[reflect.Type]string{
 	reflect.TypeFor[lead.DeliveryState](): string(lead.Failed),
+	reflect.TypeFor[lead.Target]():        string(lead.CRM),
 	reflect.TypeFor[lead.PriceStatus]():   string(lead.Verified),
 	reflect.TypeFor[lead.Signal]():        string(lead.Honeypot),
 	reflect.TypeFor[lead.OutcomeValue]():  string(lead.Won),

@@ -78,7 +78,7 @@ func work(t *testing.T, s Subject) {
 		t.Errorf("one note too many: %v", err)
 	}
 	note.Author = named.Name
-	if got, err := db.Notes(t.Context(), []string{"none", id}); err != nil || got[id][1] != note {
+	if got, err := db.Lead(t.Context(), id); err != nil || got.Notes[1] != note {
 		t.Errorf("%+v, %v, want %+v", got, err, note)
 	}
 	entries, err := db.AuditEntries(t.Context(), store.AuditFilter{Leads: []string{id}, Limit: 1})

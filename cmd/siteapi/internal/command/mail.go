@@ -52,11 +52,6 @@ type oneLead struct{ lead lead.Lead }
 // Lead implements [quotepdf.LeadStore].
 func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
-// ListDeliveries implements [quotepdf.LeadStore].
-func (oneLead) ListDeliveries(context.Context, store.DeliveryFilter) ([]lead.Delivery, error) {
-	return nil, nil
-}
-
 // compose writes a mail about a lead, once the content is open. The default language is
 // that of the lead.
 func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (*mail.Message, error) {
