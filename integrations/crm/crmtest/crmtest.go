@@ -3,7 +3,6 @@ package crmtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +28,7 @@ type Subject struct {
 	Driver
 
 	// Contact returns the properties of the contact with this address, and reports
-	// whether it exists. It is nil for a driver that stores no contacts.
+	// whether it exists.
 	Contact func(email string) (map[string]string, bool)
 
 	// Deal returns the properties of the deal of this lead, and reports whether it
@@ -50,9 +49,6 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"Lookup and erasure": lookupAndErasure,
 		"Deals":              dealPerLead,
 		"Erasure of deals":   erasureOfDeals,
-	}
-	if open(t).Contact == nil {
-		cases = map[string]func(*testing.T, Subject){"Stores nothing": storesNothing}
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -375,23 +371,4 @@ func erasureOfDeals(t *testing.T, s Subject) {
 		t.Errorf("after the erasure: %q, %v", found, err)
 	}
 	s.has(t, "bob", map[string]string{"quote_contact_firstname": "Ștefania"})
-}
-
-// storesNothing checks a driver that only forwards leads.
-func storesNothing(t *testing.T, s Subject) {
-	s.upsert(t, Ana, nil)
-	if err := errors.Join(s.Ping(t.Context()), s.Erase(t.Context(), Ana)); err != nil {
-		t.Errorf("pinging and erasing: %v", err)
-	}
-	_, err := s.Missing(t.Context(), []string{Ana})
-	_, dealsErr := s.FindDeals(t.Context(), []string{"id"}, []string{Ana})
-	if !errors.Is(err, errors.ErrUnsupported) || !errors.Is(dealsErr, errors.ErrUnsupported) {
-		t.Errorf("looking up: %v, %v, want errors.ErrUnsupported", err, dealsErr)
-	}
-	if kept, err := s.EraseDeals(t.Context(), []string{"id"}, []string{Ana}); len(kept) != 0 || err != nil {
-		t.Errorf("erasing deals: %q, %v", kept, err)
-	}
-	if err := s.Upsert(t.Context(), Contact("ana", nil)); upstream.KindOf(err) != upstream.Rejected {
-		t.Errorf("a lead without an address: %v, want rejected", err)
-	}
 }

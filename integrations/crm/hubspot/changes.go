@@ -104,7 +104,7 @@ func (d *Driver) Outcomes(ctx context.Context, since time.Time) iter.Seq2[crm.Ou
 }
 
 // lastChange returns the time of the latest change on the page.
-func (w watched) lastChange(page *records) time.Time {
+func (w watched) lastChange(page *list[record]) time.Time {
 	if len(page.Results) == 0 {
 		return time.Time{}
 	}
@@ -115,7 +115,7 @@ func (w watched) lastChange(page *records) time.Time {
 
 // searchChanged returns a page of the records that changed at or after from, in the order
 // of their last changes.
-func (d *Driver) searchChanged(ctx context.Context, w watched, from time.Time, after string) (*records, error) {
+func (d *Driver) searchChanged(ctx context.Context, w watched, from time.Time, after string) (*list[record], error) {
 	changed := condition{w.modified, "GTE", strconv.FormatInt(from.UnixMilli(), 10), nil}
 	var groups []any
 	for _, c := range w.groups {
@@ -144,7 +144,7 @@ type condition struct {
 
 // outcomes returns the outcomes of the records of a page. Records deleted since the
 // search are missing; for a merged one HubSpot returns the record that it was merged into.
-func (d *Driver) outcomes(ctx context.Context, w watched, page *records) (found []crm.Outcome, err error) {
+func (d *Driver) outcomes(ctx context.Context, w watched, page *list[record]) (found []crm.Outcome, err error) {
 	if len(page.Results) == 0 {
 		return nil, nil
 	}

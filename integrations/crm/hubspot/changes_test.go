@@ -22,10 +22,10 @@ func TestOutcomesOfContacts(t *testing.T) {
 	at := time.Now().Truncate(time.Millisecond)
 	for i := range contacts {
 		email := fmt.Sprintf("visitor-%d@example.com", i)
-		a.stub.Add(map[string]string{"email": email, "hs_additional_emails": "second-" + email})
-		a.stub.Move(email, "lifecyclestage", "lead", at.Add(-time.Hour))
-		a.stub.Move(email, "lifecyclestage", "customer", at)
-		a.stub.Move(email, "lifecyclestage", "customer", at.Add(time.Hour)) // the same value again
+		a.stub.Add(map[string]string{"email": email, "hs_additional_emails": "second-" + email}, at)
+		a.stub.Edit(email, map[string]string{"lifecyclestage": "lead"}, at.Add(-time.Hour))
+		a.stub.Edit(email, map[string]string{"lifecyclestage": "customer"}, at)
+		a.stub.Edit(email, map[string]string{"lifecyclestage": "customer"}, at.Add(time.Hour)) // the same value again
 	}
 
 	found := map[string]crm.Outcome{}
@@ -39,7 +39,7 @@ func TestOutcomesOfContacts(t *testing.T) {
 		for _, c := range page.Outcomes {
 			found[c.Emails[len(c.Emails)-1]] = c
 		}
-		a.stub.Move("visitor-1@example.com", "hs_lead_status", "OPEN", time.Now())
+		a.stub.Edit("visitor-1@example.com", map[string]string{"hs_lead_status": "OPEN"}, time.Now())
 	}
 
 	if pages < 3 || len(found) != contacts {
@@ -81,10 +81,10 @@ func TestOutcomesOfDeals(t *testing.T) {
 		"won without a currency":         {[]step{{"deal_currency_code": ""}, stage("closedwon")}, lead.Outcome{Value: lead.Won}, 11},
 	} {
 		a := prepared(t, ht.Options{}, withDeals)
-		a.stub.AddDeal(map[string]string{"dealname": "not from a quote", "dealstage": "closedwon"}, nine)
+		a.stub.Add(map[string]string{"dealname": "not from a quote", "dealstage": "closedwon"}, nine)
 		properties := crm.NewDeal(crmtest.Contact(ana, nil))
 		properties["dealstage"] = "appointmentscheduled"
-		a.stub.AddDeal(properties, nine)
+		a.stub.Add(properties, nine)
 		for i, change := range tt.steps {
 			a.stub.Edit(crmtest.FirstID, change, nine.Add(time.Duration(i+1)*time.Hour))
 		}

@@ -76,11 +76,6 @@ func (d *Driver) associate(ctx context.Context, dealID, contactID string) error 
 	return d.read(op, resp, &object{})
 }
 
-// object is any response that is a JSON object.
-type object map[string]any
-
-func (*object) complete() bool { return true }
-
 // associations returns the path of a deal's associations. Instead of v3, v4 serves them.
 func (d *Driver) associations(dealID string) string {
 	api := Options{Version: strings.Replace(d.Version, "v3", "v4", 1)}
@@ -162,7 +157,7 @@ func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept [
 
 	var contacts []string
 	for _, email := range emails {
-		c, err := d.byEmail(ctx, "looking up contacts", email)
+		c, err := d.lookUp(ctx, email)
 		if err == nil {
 			contacts = append(contacts, c.ID)
 		} else if !errors.Is(err, errNotFound) {

@@ -142,5 +142,5 @@ func (d *Driver) Ping(ctx context.Context) error {
 		Op:    "listing a contact",
 		Path:  d.contacts,
 		Query: url.Values{"limit": {"1"}, "properties": {crm.PropSubmittedAt}},
-	}, &records{})
+	}, &list[record]{})
 }

@@ -18,13 +18,14 @@ const (
 	maxPause = 20 * time.Second
 	// maxPauses is the number of pauses after which a request fails.
 	maxPauses = 30
+
+	opLookUp = "looking up contacts"
 )
 
 // Missing returns the addresses without a contact. It makes one request for each hundred
 // addresses, and another one for each address that is not among the returned contacts. It
 // waits for short rate limits.
 func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error) {
-	const op = "looking up contacts"
 	present := map[string]bool{}
 	var addresses []string
 	for _, email := range emails {
@@ -35,7 +36,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 
 	slices.Sort(addresses)
 	for batch := range slices.Chunk(slices.Compact(addresses), batchSize) {
-		found, err := d.readRecords(ctx, op, d.contacts+"/batch/read", map[string]any{
+		found, err := d.readRecords(ctx, opLookUp, d.contacts+"/batch/read", map[string]any{
 			"idProperty": crm.PropEmail,
 			"properties": []string{crm.PropEmail, propSecondary},
 			"inputs":     inputs(batch),
@@ -53,10 +54,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 			if present[address] {
 				continue
 			}
-			err := waitingForLimits(ctx, func() error {
-				_, err := d.byEmail(ctx, op, address)
-				return err
-			})
+			_, err := d.lookUp(ctx, address)
 			if err != nil && !errors.Is(err, errNotFound) {
 				return nil, err
 			}
@@ -69,6 +67,15 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 	}), nil
 }
 
+// lookUp returns the contact with an address. It waits for short rate limits.
+func (d *Driver) lookUp(ctx context.Context, address string) (c *record, err error) {
+	err = waitingForLimits(ctx, func() error {
+		c, err = d.byEmail(ctx, opLookUp, address)
+		return err
+	})
+	return c, err
+}
+
 // inputs returns the inputs of a batch request for records, by their ids or by a property.
 func inputs(keys []string) []map[string]string {
 	list := make([]map[string]string, len(keys))
@@ -79,8 +86,8 @@ func inputs(keys []string) []map[string]string {
 }
 
 // readRecords sends a read-only request for records, and waits for short rate limits.
-func (d *Driver) readRecords(ctx context.Context, op, path string, body any) (*records, error) {
-	var found records
+func (d *Driver) readRecords(ctx context.Context, op, path string, body any) (*list[record], error) {
+	var found list[record]
 	err := waitingForLimits(ctx, func() error {
 		return d.call(ctx, upstream.Request{
 			Op:     op,

@@ -21,29 +21,24 @@ func (s stage) ids() string { return s.pipelineID + "/" + s.stageID }
 
 // named has the names of a pipeline or a stage.
 type named struct {
-	ID       string `json:"id"`
-	Label    string `json:"label"`
-	Archived bool   `json:"archived"`
+	ID, Label string
+	Archived  bool
 }
 
-// pipelines is a response with the pipelines of deals.
-type pipelines struct {
-	Results []struct {
-		named
-		Stages []named `json:"stages"`
-	} `json:"results"`
+// pipeline is a pipeline of deals.
+type pipeline struct {
+	named
+	Stages []named
 }
-
-func (p *pipelines) complete() bool { return p.Results != nil }
 
 // stages returns the stages of all pipelines.
 func (d *Driver) stages(ctx context.Context) (all []stage, err error) {
-	var list pipelines
+	var found list[pipeline]
 	err = d.call(ctx, upstream.Request{
 		Op:   "reading the pipelines of deals",
 		Path: d.path("pipelines", dealRecord),
-	}, &list)
-	for _, p := range list.Results {
+	}, &found)
+	for _, p := range found.Results {
 		for _, s := range p.Stages {
 			all = append(all, stage{p.ID, s.ID, p.Label + "/" + s.Label, p.Archived || s.Archived})
 		}

@@ -48,28 +48,27 @@ func (r *record) addresses() (list []string) {
 
 func (r *record) complete() bool { return strings.TrimSpace(r.ID) != "" }
 
-// records is a response with several records.
-type records struct {
-	Results []record `json:"results"`
-	Errors  []struct {
-		Category string `json:"category"`
-	} `json:"errors"`
-	Paging struct {
-		Next struct {
-			After string `json:"after"`
-		} `json:"next"`
-	} `json:"paging"`
+// list is a response with several records, definitions of properties, or pipelines.
+type list[T any] struct {
+	Results []T
+	Errors  []struct{ Category string }
+	Paging  struct{ Next struct{ After string } }
 }
 
-// complete reports whether the response has all requested records that exist.
-func (r *records) complete() bool {
-	for _, e := range r.Errors {
+// complete reports whether the response has everything requested that exists.
+func (l *list[T]) complete() bool {
+	for _, e := range l.Errors {
 		if e.Category != "OBJECT_NOT_FOUND" {
 			return false
 		}
 	}
-	return r.Results != nil
+	return l.Results != nil
 }
+
+// object is any response that is a JSON object.
+type object map[string]any
+
+func (*object) complete() bool { return true }
 
 // content is the expected content of a response.
 type content interface{ complete() bool }

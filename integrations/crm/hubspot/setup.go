@@ -23,6 +23,12 @@ type property struct {
 	HasUniqueValue bool   `json:"hasUniqueValue,omitempty"`
 }
 
+// isDefinedBy reports whether a property of the account is the same, and unique if it has
+// to be.
+func (p property) isDefinedBy(known property) bool {
+	return known.Name == p.Name && known.HasUniqueValue == p.HasUniqueValue
+}
+
 // definitions returns HubSpot's definitions of the quote properties of a type of record.
 // Slugs are defined as text rather than as choices, because the CMS may add new slugs at
 // any time and HubSpot refuses values outside the list of choices. An account can define
@@ -35,11 +41,11 @@ func definitions(record string) (all []property) {
 		crm.Time:     {"datetime", "date"},
 	}
 
-	list := crm.Properties()
+	filled := crm.Properties()
 	if record == dealRecord {
-		list = crm.DealProperties()
+		filled = crm.DealProperties()
 	}
-	for _, p := range list {
+	for _, p := range filled {
 		if p.Quote() {
 			all = append(all, property{
 				Name:           p.Name,
@@ -142,7 +148,7 @@ func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 			names = append(names, map[string]string{"name": p.Name})
 		}
 
-		var known properties
+		var known list[property]
 		err := d.call(ctx, upstream.Request{
 			Op:     "reading the properties of " + record,
 			Method: http.MethodPost,
@@ -154,7 +160,7 @@ func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 			return nil, err
 		}
 		for _, p := range wanted {
-			if !known.has(p) {
+			if !slices.ContainsFunc(known.Results, p.isDefinedBy) {
 				missing = append(missing, record+"."+p.Name)
 			}
 		}
@@ -178,18 +184,4 @@ func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {
 		_, err = d.firstStage(ctx)
 	}
 	return missing, err
-}
-
-// properties is a response with definitions of properties.
-type properties struct {
-	Results []property `json:"results"`
-}
-
-func (p *properties) complete() bool { return p.Results != nil }
-
-// has reports whether a property is defined, and unique if it has to be.
-func (p *properties) has(wanted property) bool {
-	return slices.ContainsFunc(p.Results, func(known property) bool {
-		return known.Name == wanted.Name && known.HasUniqueValue == wanted.HasUniqueValue
-	})
 }

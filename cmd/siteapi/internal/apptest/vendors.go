@@ -78,8 +78,8 @@ func (f *Vendors) Documents(session string) (found []cms.LeadDocument) {
 }
 
 // Contacts returns the contacts of the CRM that have the given e-mail address.
-func (f *Vendors) Contacts(email string) []hubspottest.Contact {
-	return slices.DeleteFunc(f.CRM.Contacts(), func(c hubspottest.Contact) bool {
+func (f *Vendors) Contacts(email string) []hubspottest.Record {
+	return slices.DeleteFunc(f.CRM.Contacts(), func(c hubspottest.Record) bool {
 		return c.Properties[crm.PropEmail] != email
 	})
 }

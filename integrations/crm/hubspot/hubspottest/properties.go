@@ -1,8 +1,6 @@
 package hubspottest
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // definition is a property of a type of record.
 type definition struct {
@@ -23,19 +21,8 @@ func (s *Server) Defined(name string) string {
 	return def.Type + "/" + def.FieldType
 }
 
-// Define creates a property directly, as if a user created it in HubSpot.
-func (s *Server) Define(kind, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.defs[kind+"."+name] = definition{Name: name}
-}
-
-// propertiesAPI lists and creates groups and properties.
-func (s *Server) propertiesAPI(c call) response {
-	if c.rest == "batch/read" {
-		return s.readDefinitions(c)
-	}
-
+// define creates a group or a property.
+func (s *Server) define(c call) response {
 	var def definition
 	err := json.Unmarshal(c.body, &def)
 	isGroup, name := c.rest == "groups", c.kind+"."+def.Name
@@ -53,26 +40,4 @@ func (s *Server) propertiesAPI(c call) response {
 		s.defs[name] = def
 	}
 	return response{201, nil}
-}
-
-// readDefinitions returns those of up to 100 named properties that exist.
-func (s *Server) readDefinitions(c call) response {
-	var in struct {
-		Archived bool
-		Inputs   []struct{ Name string }
-	}
-	if json.Unmarshal(c.body, &in) != nil || len(in.Inputs) == 0 || len(in.Inputs) > 100 {
-		return wrong(400, "VALIDATION_ERROR", "Batch input must contain between 1 and 100 inputs")
-	}
-
-	out, status, results := map[string]any{"status": "COMPLETE"}, 200, []any{}
-	for _, input := range in.Inputs {
-		if def := s.defs[c.kind+"."+input.Name]; def.Name != "" {
-			results = append(results, def)
-			continue
-		}
-		status, out["errors"] = 207, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
-	}
-	out["results"] = results
-	return response{status, out}
 }

@@ -50,28 +50,29 @@ func (s *Server) find(kind, property, key string) *record {
 	return nil
 }
 
-// change writes properties of r at a time, or of a new record if r is nil. An empty value
-// clears a property.
-func (s *Server) change(kind string, r *record, props map[string]string, at time.Time) *record {
-	if r == nil {
-		s.serial++
-		r = &record{
-			id:        strconv.Itoa(s.serial),
-			kind:      kind,
-			props:     map[string]string{},
-			histories: map[string][]pastValue{},
-			contacts:  map[string]bool{},
-		}
-		s.records[kind][r.id] = r
+// create adds a record without properties.
+func (s *Server) create(kind string) *record {
+	s.serial++
+	r := &record{
+		id:        strconv.Itoa(s.serial),
+		kind:      kind,
+		props:     map[string]string{},
+		histories: map[string][]pastValue{},
+		contacts:  map[string]bool{},
 	}
+	s.records[kind][r.id] = r
+	return r
+}
 
+// change writes properties of a record at a time. An empty value clears a property.
+func (s *Server) change(r *record, props map[string]string, at time.Time) {
 	r.modified = time.Now()
 	for name, value := range props {
 		if name == "email" {
 			value = lower(value)
 		}
 		if name == "dealstage" {
-			closed := s.stage(value).Metadata["probability"]
+			_, closed := findStage(value)
 			r.props["hs_is_closed"] = strconv.FormatBool(closed == "0.0" || closed == "1.0")
 			r.props["hs_is_closed_won"] = strconv.FormatBool(closed == "1.0")
 		}
@@ -79,7 +80,14 @@ func (s *Server) change(kind string, r *record, props map[string]string, at time
 		r.histories[name] = append([]pastValue{{value, at.UTC()}}, r.histories[name]...)
 	}
 	maps.DeleteFunc(r.props, func(_, value string) bool { return value == "" })
-	return r
+}
+
+// discard deletes a contact, or moves a deal to the recycling bin.
+func (s *Server) discard(kind string, r *record) {
+	delete(s.records[kind], r.id)
+	if kind == "deals" {
+		s.bin[kind] = append(s.bin[kind], r)
+	}
 }
 
 // write creates or changes a record. HubSpot lists invalid properties in the text of its
@@ -115,13 +123,15 @@ func (s *Server) write(c call, r *record) response {
 		}
 	}
 
-	if r != nil {
-		return response{200, s.change(c.kind, r, props, time.Now()).shown(nil)}
+	status := 200
+	if r == nil {
+		if other := s.find("contacts", "email", props["email"]); c.kind == "contacts" && other != nil {
+			return wrong(409, "CONFLICT", "Contact already exists. Existing ID: "+other.id)
+		}
+		status, r = 201, s.create(c.kind)
 	}
-	if other := s.find("contacts", "email", props["email"]); c.kind == "contacts" && other != nil {
-		return wrong(409, "CONFLICT", "Contact already exists. Existing ID: "+other.id)
-	}
-	return response{201, s.change(c.kind, nil, props, time.Now()).shown(nil)}
+	s.change(r, props, time.Now())
+	return response{status, r.shown(nil)}
 }
 
 // refusal returns the code and message with which HubSpot refuses a value of a property
@@ -135,9 +145,10 @@ func (s *Server) refusal(kind string, r *record, name, value string) (code, mess
 		if a, err := mail.ParseAddress(value); err != nil || a.Address != value {
 			return "INVALID_EMAIL", "Email address is invalid"
 		}
-	case name == "dealstage" && (s.stage(value).ID == "" || s.stage(value).Archived),
-		name == "pipeline" && !slices.ContainsFunc(s.pipelines, func(p pipeline) bool { return p.ID == value && !p.Archived }):
-		return "INVALID_OPTION", value + " was not one of the allowed options"
+	case name == "dealstage":
+		if pipeline, _ := findStage(value); pipeline == "" {
+			return "INVALID_OPTION", value + " was not one of the allowed options"
+		}
 	case name == "deal_currency_code" && value != "EUR" && value != "RON":
 		return "INVALID_OPTION", strconv.Quote(value) + " is not a part of the current effective currency codes for portal 1"
 	case (name == "amount" || def.Type == "number") && value != "":
@@ -145,7 +156,7 @@ func (s *Server) refusal(kind string, r *record, name, value string) (code, mess
 			return "INVALID_LONG", value + " was not a valid number"
 		}
 	case def.HasUniqueValue:
-		for _, other := range append(slices.Collect(maps.Values(s.records[kind])), s.bin...) {
+		for _, other := range append(slices.Collect(maps.Values(s.records[kind])), s.bin[kind]...) {
 			if other != r && other.props[name] == value {
 				return "CONFLICTING_UNIQUE_VALUE", value + " already has that value"
 			}
@@ -155,40 +166,69 @@ func (s *Server) refusal(kind string, r *record, name, value string) (code, mess
 }
 
 // readBatch finds records by ids, by a unique property, or contacts by primary addresses,
-// but not by secondary addresses.
+// but not by secondary addresses; or definitions of properties by their names.
 func (s *Server) readBatch(c call) response {
 	var in struct {
 		IDProperty            string
 		Properties            []string
 		PropertiesWithHistory []string
-		Inputs                []struct{ ID string }
+		Inputs                []struct{ ID, Name string }
 	}
 	if json.Unmarshal(c.body, &in) != nil || len(in.Inputs) == 0 || len(in.Inputs) > 100 ||
 		len(in.Inputs) > 50 && len(in.PropertiesWithHistory) > 0 {
 		return wrong(400, "VALIDATION_ERROR", "Batch input must contain between 1 and 100 inputs")
 	}
 
-	out := map[string]any{"status": "COMPLETE"}
-	status, results := 200, []any{}
+	out, results := response{200, map[string]any{"status": "COMPLETE"}}, []any{}
 	for _, input := range in.Inputs {
+		def, defined := s.defs[c.kind+"."+input.Name]
 		r := s.find(c.kind, in.IDProperty, input.ID)
-		if r != nil && in.IDProperty == "email" && r.props["email"] != lower(input.ID) {
-			r = nil
+		switch {
+		case defined:
+			results = append(results, def)
+		case r == nil || in.IDProperty == "email" && r.props["email"] != lower(input.ID):
+			out.status, out.body["errors"] = 207, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
+		default:
+			shown, histories := r.shown(in.Properties), map[string]any{}
+			for _, name := range in.PropertiesWithHistory {
+				histories[name] = r.histories[name]
+			}
+			shown["propertiesWithHistory"] = histories
+			results = append(results, shown)
 		}
-		if r == nil {
-			status, out["errors"] = 207, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
-			continue
-		}
-
-		shown, histories := r.shown(in.Properties), map[string]any{}
-		for _, name := range in.PropertiesWithHistory {
-			histories[name] = r.histories[name]
-		}
-		shown["propertiesWithHistory"] = histories
-		results = append(results, shown)
 	}
-	out["results"] = results
-	return response{status, out}
+	out.body["results"] = results
+	return out
+}
+
+// deletePermanently deletes a contact and its associations.
+func (s *Server) deletePermanently(c call) response {
+	var in struct{ ObjectID string }
+	if c.kind != "contacts" || json.Unmarshal(c.body, &in) != nil || s.records["contacts"][in.ObjectID] == nil {
+		return notFound()
+	}
+	s.discard("contacts", s.records["contacts"][in.ObjectID])
+	for _, deal := range s.records["deals"] {
+		delete(deal.contacts, in.ObjectID)
+	}
+	return response{204, nil}
+}
+
+// associate changes the associations of a deal with a contact.
+func (s *Server) associate(c call, deal *record, rest string) response {
+	parts := strings.Split(rest, "/")
+	contact := parts[len(parts)-1]
+	switch {
+	case c.kind != "deals" || s.records["contacts"][contact] == nil:
+		return notFound()
+	case c.Method == "PUT" && strings.HasPrefix(rest, "associations/default/contacts/"):
+		deal.contacts[contact] = true
+		return response{200, map[string]any{"status": "COMPLETE", "results": []any{}}}
+	case c.Method == "DELETE" && strings.HasPrefix(rest, "associations/contacts/"):
+		delete(deal.contacts, contact)
+		return response{204, nil}
+	}
+	return wrong(405, "", "method not allowed")
 }
 
 // modifiedName is the property with the time of the last change.

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"siteapi/integrations/upstream/faulttest"
 )
@@ -27,9 +26,8 @@ const Token = "pat-local-0000-hubspottest"
 // Options configures the account of [New]. The zero value is an empty account whose token
 // has all scopes.
 type Options struct {
-	Lacks     []string // beginnings of the scopes that the token lacks
-	Required  []string // properties that new records need from version 2026-09 on, such as "deals.budget"
-	PerSecond int      // limit of requests; 0: none
+	Lacks    []string // beginnings of the scopes that the token lacks
+	Required []string // properties that new records need from version 2026-09 on, such as "deals.budget"
 }
 
 // Request is a recorded request.
@@ -45,26 +43,24 @@ type Server struct {
 	o    Options
 	http *httptest.Server
 
-	mu        sync.Mutex // guards the fields below
-	requests  []Request
-	accepted  []time.Time // times of the requests within the limit
-	serial    int         // number of the latest record
-	records   map[string]map[string]*record
-	bin       []*record // deleted deals
-	groups    map[string]bool
-	defs      map[string]definition // by type of record and name
-	pipelines []pipeline
+	mu       sync.Mutex // guards the fields below
+	requests []Request
+	serial   int                           // number of the latest record
+	records  map[string]map[string]*record // by type and id
+	bin      map[string][]*record          // deleted deals, below their type
+	groups   map[string]bool
+	defs     map[string]definition // by type of record and name
 }
 
 // New starts a server.
 func New(o Options) *Server {
 	s := &Server{
-		o:         o,
-		serial:    100,
-		records:   map[string]map[string]*record{"contacts": {}, "deals": {}},
-		groups:    map[string]bool{},
-		defs:      map[string]definition{},
-		pipelines: standardPipelines(),
+		o:       o,
+		serial:  100,
+		records: map[string]map[string]*record{"contacts": {}, "deals": {}},
+		bin:     map[string][]*record{},
+		groups:  map[string]bool{},
+		defs:    map[string]definition{},
 	}
 	for kind, names := range map[string]string{
 		"contacts": "email firstname lastname phone company lifecyclestage hs_lead_status",
@@ -148,7 +144,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // response has a JSON body, or nil for none.
 type response struct {
 	status int
-	body   any
+	body   map[string]any
 }
 
 func encode(v any) []byte {
@@ -192,18 +188,9 @@ func (s *Server) respond(r *http.Request, body []byte) response {
 
 	path := address.FindStringSubmatch(r.URL.EscapedPath())
 	if path == nil || (path[1] == "v4") != (path[4] == "" && strings.Contains(path[6], "associations/")) {
-		// an HTML page instead of a JSON error
-		return response{404, "<html><body><h1>404 Not Found</h1></body></html>"}
+		return response{404, map[string]any{"html": "404 Not Found"}} // not an error of the API
 	}
 	c := call{r, path[1] + path[4], path[2] + path[3], path[5], path[6], body}
-
-	s.accepted = slices.DeleteFunc(s.accepted, func(at time.Time) bool { return time.Since(at) > time.Second })
-	if s.o.PerSecond > 0 && len(s.accepted) >= s.o.PerSecond {
-		a := wrong(429, "RATE_LIMITS", "You have reached your secondly limit.")
-		a.body.(map[string]any)["policyName"] = "SECONDLY"
-		return a
-	}
-	s.accepted = append(s.accepted, time.Now())
 
 	scope := c.scope()
 	switch {
@@ -211,10 +198,12 @@ func (s *Server) respond(r *http.Request, body []byte) response {
 		return detailed(403, "MISSING_SCOPES",
 			"This app hasn't been granted all required scopes to make this call.",
 			map[string]any{"context": map[string]any{"requiredGranularScopes": []string{scope}}})
+	case c.rest == "batch/read":
+		return s.readBatch(c)
 	case c.api == "properties":
-		return s.propertiesAPI(c)
+		return s.define(c)
 	case c.api == "pipelines":
-		return response{200, map[string]any{"results": s.pipelines}}
+		return response{200, map[string]any{"results": pipelines()}}
 	}
 	return s.recordsAPI(c)
 }
@@ -228,8 +217,6 @@ func (s *Server) recordsAPI(c call) response {
 		return s.write(c, nil)
 	case "POST search":
 		return s.search(c)
-	case "POST batch/read":
-		return s.readBatch(c)
 	case "POST gdpr-delete":
 		return s.deletePermanently(c)
 	}
@@ -249,7 +236,7 @@ func (s *Server) recordsAPI(c call) response {
 	case c.Method == "PATCH":
 		return s.write(c, found)
 	case c.Method == "DELETE" && c.kind == "deals":
-		s.discard(found)
+		s.discard(c.kind, found)
 		return response{204, nil}
 	}
 	return response{200, found.shown(c.URL.Query()["properties"])}

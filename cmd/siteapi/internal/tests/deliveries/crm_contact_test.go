@@ -24,7 +24,7 @@ func TestVisitorWithACustomersAddress(t *testing.T) {
 		"firstname": "Maria",
 		"company":   "Customer SA",
 	}
-	stubs.CRM.Add(customer)
+	stubs.CRM.Add(customer, time.Now())
 
 	suspicious, accepted := apptest.NewLead("review"), apptest.NewLead("stranger")
 	for _, input := range []object{suspicious, accepted} {
@@ -37,7 +37,7 @@ func TestVisitorWithACustomersAddress(t *testing.T) {
 	id := s.SubmitThrough("GraphQL", accepted).ID()
 	s.Reaches(id, "crm", "delivered")
 
-	c, _ := stubs.CRM.Contact("customer@example.com")
+	contact := stubs.CRM.Contact("customer@example.com")
 	for name, want := range map[string]string{
 		"firstname":               "Maria",
 		"lastname":                "",
@@ -49,7 +49,7 @@ func TestVisitorWithACustomersAddress(t *testing.T) {
 		"quote_submission_id":     id,
 		"quote_consents":          "news-stranger: given, not to the site's wording",
 	} {
-		if got := c.Properties[name]; got != want {
+		if got := contact[name]; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}

@@ -22,10 +22,10 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	s := apptest.NewRemoteSite(t, "ADMIN_ADDR="+admin)
 	crm := s.Stubs.CRM
 	moves := func(name, stage string) {
-		crm.Move(name+"@example.com", "lifecyclestage", stage, time.Now().Add(time.Hour))
+		crm.Edit(name+"@example.com", map[string]string{"lifecyclestage": stage}, time.Now().Add(time.Hour))
 	}
 
-	crm.Add(map[string]string{"email": "zoe@example.com"})
+	crm.Add(map[string]string{"email": "zoe@example.com"}, time.Now())
 	moves("zoe", "customer")
 	s.Start()
 	zoe, fay := s.Submit("zoe"), s.Submit("fay")
@@ -106,7 +106,7 @@ func TestOutcomesOfDeals(t *testing.T) {
 		ids[i] = s.Submit(fmt.Sprint("quote-", i), `"contact": {"email": "ana@example.com"}`)
 		s.Arrives(ids[i])
 	}
-	crm.Move("ana@example.com", "lifecyclestage", "customer", at(1))
+	crm.Edit("ana@example.com", map[string]string{"lifecyclestage": "customer"}, at(1))
 	crm.Edit(ids[0], map[string]string{"dealstage": "closedwon", "amount": "9000.456"}, at(1))
 	crm.Edit(ids[1], map[string]string{"dealstage": "closedlost"}, at(1))
 	crm.Edit(ids[2], map[string]string{"dealstage": "qualifiedtobuy"}, at(1))

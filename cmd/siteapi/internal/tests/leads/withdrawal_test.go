@@ -78,8 +78,7 @@ func slowFirst(t *testing.T, server, text string, reading, end chan struct{}) st
 
 // inCRM reports whether a property of the lead's contact contains a text.
 func inCRM(vendors *apptest.Vendors, text string) bool {
-	contact, _ := vendors.CRM.Contact("ana-maria@example.com")
-	for _, value := range contact.Properties {
+	for _, value := range vendors.CRM.Contact("ana-maria@example.com") {
 		if strings.Contains(value, text) {
 			return true
 		}
