@@ -22,7 +22,7 @@ func Assigned(d *pdf.Document, references []string, inbox string) (mail.Message,
 		l.Subject = fmt.Sprintf(words.SubjectAll, len(references))
 	}
 
-	l.inHouse()
+	l.Company.Lines = nil // The company's own staff know its address.
 	l.References = references
 	l.Inbox, l.Open = inbox, words.Open
 	return l.message("assigned")

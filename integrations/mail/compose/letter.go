@@ -10,6 +10,7 @@ import (
 	"image"
 	_ "image/jpeg" // formats of logos
 	_ "image/png"
+	"slices"
 	"strings"
 	texttemplate "text/template"
 
@@ -54,9 +55,6 @@ func newLetter(d *pdf.Document) (*letter, error) {
 	return &letter{Locale: d.Locale, Words: words, Company: d.Company}, err
 }
 
-// inHouse removes the company's address lines, which its own staff do not need.
-func (l *letter) inHouse() { l.Company.Lines = nil }
-
 // estimate sets the texts of the range panel.
 func (l *letter) estimate(d *pdf.Document) {
 	l.Range = l.Words.Price(&d.Lead, func(rune) bool { return true })
@@ -67,13 +65,8 @@ func (l *letter) estimate(d *pdf.Document) {
 type fact struct{ Label, Value, Link string }
 
 // facts returns the facts that have a value.
-func facts(list ...fact) (some []fact) {
-	for _, f := range list {
-		if f.Value != "" {
-			some = append(some, f)
-		}
-	}
-	return some
+func facts(list []fact) []fact {
+	return slices.DeleteFunc(list, func(f fact) bool { return f.Value == "" })
 }
 
 // message executes the templates with a name. The caller adds the addresses.

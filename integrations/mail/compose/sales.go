@@ -27,7 +27,7 @@ func Sales(d *pdf.Document, inbox string, others ...Reference) (mail.Message, er
 	project := pdf.Label(submitted.Selections.ProjectType, d.Labels)
 
 	l.Subject = fmt.Sprintf(words.Subject, name) + " · " + project
-	l.inHouse()
+	l.Company.Lines = nil // The company's own staff know its address.
 	l.estimate(d)
 	l.Message = lines(submitted.Message)
 	l.Consents = consentFacts(d, w)
@@ -38,13 +38,13 @@ func Sales(d *pdf.Document, inbox string, others ...Reference) (mail.Message, er
 	if !mail.ASCII(email) {
 		l.Reply = words.NoReply // Not every mail server supports such a Reply-To.
 	}
-	l.Contact = facts(
-		fact{Label: words.Name, Value: name},
-		fact{Label: words.Company, Value: lead.OneLine(submitted.Contact.Company)},
-		fact{words.Email, lead.OneLine(email), "mailto:" + url.PathEscape(email)},
-		fact{words.Phone, lead.OneLine(submitted.Contact.Phone), lead.TelephoneLink(submitted.Contact.Phone)},
-		fact{Label: words.Language, Value: cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale)},
-	)
+	l.Contact = facts([]fact{
+		{words.Name, name, ""},
+		{words.Company, lead.OneLine(submitted.Contact.Company), ""},
+		{words.Email, lead.OneLine(email), "mailto:" + url.PathEscape(email)},
+		{words.Phone, lead.OneLine(submitted.Contact.Phone), lead.TelephoneLink(submitted.Contact.Phone)},
+		{words.Language, cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale), ""},
+	})
 
 	features := make([]string, len(submitted.Selections.Features))
 	for i, slug := range submitted.Selections.Features {
@@ -58,17 +58,17 @@ func Sales(d *pdf.Document, inbox string, others ...Reference) (mail.Message, er
 	if submitted.FirstAttribution != submitted.Attribution {
 		firstFrom = lead.OneLine(submitted.FirstAttribution.String())
 	}
-	l.Facts = facts(
-		fact{Label: words.Seen, Value: seen},
-		fact{Label: w.ProjectType, Value: project},
-		fact{Label: w.Complexity, Value: pdf.Label(submitted.Selections.Complexity, d.Labels)},
-		fact{Label: w.Timeline, Value: pdf.Label(submitted.Selections.Timeline, d.Labels)},
-		fact{Label: w.Features, Value: strings.Join(features, ", ")},
-		fact{Label: w.Reference, Value: lead.Reference(submitted.ID)},
-		fact{Label: words.From, Value: lead.OneLine(submitted.Attribution.String())},
-		fact{Label: words.FirstFrom, Value: firstFrom},
-		fact{Label: words.Received, Value: w.DateOf(d.CreatedAt) + d.CreatedAt.Format(", 15:04 MST")},
-	)
+	l.Facts = facts([]fact{
+		{words.Seen, seen, ""},
+		{w.ProjectType, project, ""},
+		{w.Complexity, pdf.Label(submitted.Selections.Complexity, d.Labels), ""},
+		{w.Timeline, pdf.Label(submitted.Selections.Timeline, d.Labels), ""},
+		{w.Features, strings.Join(features, ", "), ""},
+		{w.Reference, lead.Reference(submitted.ID), ""},
+		{words.From, lead.OneLine(submitted.Attribution.String()), ""},
+		{words.FirstFrom, firstFrom, ""},
+		{words.Received, w.DateOf(d.CreatedAt) + d.CreatedAt.Format(", 15:04 MST"), ""},
+	})
 	for _, other := range others {
 		l.Facts = append(l.Facts, fact{words.SameVisit, other.Name, other.Link})
 	}

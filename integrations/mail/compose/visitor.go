@@ -42,13 +42,13 @@ func Visitor(d *pdf.Document, page string, attachment mail.Attachment) (mail.Mes
 		}
 		return text
 	}
-	l.Facts = facts(
-		fact{Label: w.Reference, Value: reference},
-		fact{Label: w.Date, Value: w.DateOf(d.CreatedAt)},
-		fact{Label: w.ProjectType, Value: known("projectType", submitted.Selections.ProjectType)},
-		fact{Label: w.Complexity, Value: known("complexity", submitted.Selections.Complexity)},
-		fact{Label: w.Timeline, Value: known("timeline", submitted.Selections.Timeline)},
-	)
+	l.Facts = facts([]fact{
+		{w.Reference, reference, ""},
+		{w.Date, w.DateOf(d.CreatedAt), ""},
+		{w.ProjectType, known("projectType", submitted.Selections.ProjectType), ""},
+		{w.Complexity, known("complexity", submitted.Selections.Complexity), ""},
+		{w.Timeline, known("timeline", submitted.Selections.Timeline), ""},
+	})
 	for _, slug := range submitted.Selections.Features {
 		if text := known("features", slug); text != "" {
 			l.Features = append(l.Features, text)

@@ -8,6 +8,7 @@
 package smtp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -57,8 +58,8 @@ type Options struct {
 
 // Sender sends mails. Its methods may be called concurrently.
 type Sender struct {
-	options  Options
-	port     int
+	Options
+	address  string // host and port
 	loopback bool
 }
 
@@ -93,17 +94,13 @@ func New(o Options) *Sender {
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
-	s := &Sender{options: o, port: map[string]int{"smtps": 465, "smtp": 587}[o.URL.Scheme]}
-	if port, err := strconv.Atoi(o.URL.Port()); err == nil {
-		s.port = port
-	}
-	s.loopback = upstream.IsLocal(o.URL.Hostname())
-	return s
+	port := cmp.Or(o.URL.Port(), map[string]string{"smtps": "465", "smtp": "587"}[o.URL.Scheme])
+	return &Sender{o, net.JoinHostPort(o.URL.Hostname(), port), upstream.IsLocal(o.URL.Hostname())}
 }
 
 // Send implements [mail.Sender].
 func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
-	return s.converse(ctx, "sending a mail", m.To, func(c *gosmtp.Client) *failed {
+	return s.converse(ctx, "sending a mail", m.To, func(c *gosmtp.Client) (step, error) {
 		return s.transfer(c, *m)
 	})
 }
@@ -111,25 +108,20 @@ func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
 // Check connects, logs in and verifies that the server accepts the sender's address. It
 // sends no mail.
 func (s *Sender) Check(ctx context.Context) (found string, err error) {
-	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client) *failed {
-		if found = s.describe(c); !s.encrypted(c) && !s.loopback {
-			return &failed{step: connecting, err: errors.New("the connection is not encrypted")}
+	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client) (step, error) {
+		found = s.describe(c)
+		if err := c.Mail(envelope(s.From)); err != nil {
+			return sender, err
 		}
-		if err := c.Mail(envelope(s.options.From)); err != nil {
-			return &failed{step: sender, err: err}
-		}
-		if err := c.Reset(); err != nil {
-			return &failed{step: connecting, err: err}
-		}
-		return nil
+		return connecting, c.Reset()
 	})
 	return found, err
 }
 
 // describe returns a description of the server and the connection.
 func (s *Sender) describe(c *gosmtp.Client) string {
-	text := s.address() + " accepts mails from " + s.options.From
-	if s.options.URL.User != nil {
+	text := s.address + " accepts mails from " + s.From
+	if s.URL.User != nil {
 		text += ", logged in"
 	}
 	state, ok := c.TLSConnectionState()
@@ -140,18 +132,9 @@ func (s *Sender) describe(c *gosmtp.Client) string {
 	return fmt.Sprintf("%s, over %s, certificate valid until %s", text, tls.VersionName(state.Version), until)
 }
 
-func (s *Sender) address() string {
-	return net.JoinHostPort(s.options.URL.Hostname(), strconv.Itoa(s.port))
-}
-
-func (s *Sender) encrypted(c *gosmtp.Client) bool {
-	_, ok := c.TLSConnectionState()
-	return ok
-}
-
-// transfer sends one mail. It is encoded beforehand: if encoding failed midway, the server
-// would deliver a truncated mail.
-func (s *Sender) transfer(c *gosmtp.Client, m mail.Message) *failed {
+// transfer sends one mail, and returns the step of the session that failed. The mail is
+// encoded beforehand: if encoding failed midway, the server would deliver a truncated mail.
+func (s *Sender) transfer(c *gosmtp.Client, m mail.Message) (step, error) {
 	utf8, _ := c.Extension("SMTPUTF8")
 	if !utf8 && !mail.ASCII(m.ReplyTo) {
 		m.ReplyTo = "" // the text has the address, too
@@ -164,33 +147,30 @@ func (s *Sender) transfer(c *gosmtp.Client, m mail.Message) *failed {
 		err = errors.New("the mail server does not support addresses with non-ASCII letters")
 	}
 	if err != nil {
-		return &failed{recipient, err, true}
+		return encoding, err
 	}
 
-	if err := c.Mail(envelope(s.options.From)); err != nil {
-		return &failed{step: sender, err: err}
+	if err := c.Mail(envelope(s.From)); err != nil {
+		return sender, err
 	}
 	if err := c.Rcpt(envelope(m.To)); err != nil {
-		return &failed{step: recipient, err: err}
+		return recipient, err
 	}
 	if m.HandOver != nil {
 		if err := m.HandOver(); err != nil {
-			return &failed{step: content, err: err}
+			return content, err
 		}
 	}
 
 	w, err := c.Data()
 	if err != nil {
-		return &failed{step: content, err: err}
+		return content, err
 	}
 	if _, err := w.Write(data); err != nil {
-		return &failed{step: content, err: err} // nothing is delivered without the final dot
+		return content, err // nothing is delivered without the final dot
 	}
 	_ = c.UpdateDeadline(acceptTimeout)
-	if err := w.Close(); err != nil {
-		return &failed{step: acceptance, err: err}
-	}
-	return nil
+	return acceptance, w.Close()
 }
 
 // envelope returns a bare address between angle brackets.
@@ -203,83 +183,67 @@ func envelope(bare string) string {
 }
 
 // converse connects, logs in, runs the rest of the SMTP session and reports the call.
-func (s *Sender) converse(ctx context.Context, op, to string, rest func(*gosmtp.Client) *failed) error {
+func (s *Sender) converse(
+	ctx context.Context, op, to string, rest func(*gosmtp.Client) (step, error),
+) error {
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer cancel() // closes the connection
 
-	f := s.withConnection(ctx, func(c *gosmtp.Client) *failed {
-		f := rest(c)
-		if f == nil || f.step < content { // QUIT would complete the data
-			_ = c.UpdateDeadline(quitTimeout)
-			_ = c.Quit()
+	at := connecting
+	client, err := s.connect(ctx)
+	if err == nil {
+		at, err = rest(client)
+		if err == nil || at < content { // QUIT would complete the data
+			_ = client.UpdateDeadline(quitTimeout)
+			_ = client.Quit()
 		}
-		return f
-	})
-	call := upstream.Call{System: system, Op: op}
-	if f != nil {
-		call.Kind = f.kind()
 	}
-	if call.Duration = time.Since(began); s.options.Observe != nil {
-		s.options.Observe(ctx, call)
+
+	call := upstream.Call{System: system, Op: op, Duration: time.Since(began)}
+	if err != nil {
+		failed := s.failure(ctx, op, to, at, err)
+		call.Kind, err = failed.Kind, failed
 	}
-	if f == nil {
-		return nil
+	if s.Observe != nil {
+		s.Observe(ctx, call)
 	}
-	return s.failure(ctx, op, to, f)
+	return err
 }
 
-// withConnection runs talk on a new connection, which is closed when talk returns or ctx
-// ends.
-func (s *Sender) withConnection(ctx context.Context, talk func(*gosmtp.Client) *failed) *failed {
-	var conn net.Conn
+// connect returns a logged-in client, whose connection is closed when ctx ends.
+func (s *Sender) connect(ctx context.Context) (*gosmtp.Client, error) {
 	dial := func(dialing context.Context, network, _ string) (net.Conn, error) {
-		plain, err := s.options.Dial(dialing, network, s.address())
+		plain, err := s.Dial(dialing, network, s.address)
 		if err != nil {
 			return nil, err
 		}
-
-		conn = plain
 		context.AfterFunc(ctx, func() { _ = plain.Close() })
 
-		if s.options.URL.Scheme == "smtp" {
+		if s.URL.Scheme == "smtp" {
 			return plain, nil
 		}
-
 		secure := tls.Client(plain, s.tls())
 		return secure, secure.HandshakeContext(dialing)
 	}
 
-	defer func() {
-		if conn != nil {
-			_ = conn.Close()
-		}
-	}()
-
-	client, err := gomail.NewClient(s.options.URL.Hostname(), append(s.login(),
-		gomail.WithPort(s.port),
+	client, err := gomail.NewClient(s.URL.Hostname(), append(s.login(),
 		gomail.WithTimeout(timeout),
 		// Servers refuse names without a dot.
-		gomail.WithHELO(mail.Domain(strings.Trim(envelope(s.options.From), "<>"))),
+		gomail.WithHELO(mail.Domain(strings.Trim(envelope(s.From), "<>"))),
 		gomail.WithTLSConfig(s.tls()),
 		gomail.WithTLSPolicy(s.policy()),
 		gomail.WithDialContextFunc(dial),
 	)...)
 	if err != nil {
-		return &failed{step: connecting, err: err}
+		return nil, err
 	}
-
-	session, err := client.DialToSMTPClientWithContext(ctx)
-	if err != nil {
-		return &failed{step: connecting, err: err}
-	}
-
-	return talk(session)
+	return client.DialToSMTPClientWithContext(ctx)
 }
 
 // login returns the options for a login, with the usual mechanisms for passwords.
 func (s *Sender) login() []gomail.Option {
-	user := s.options.URL.User
+	user := s.URL.User
 	if user == nil {
 		return nil
 	}
@@ -295,7 +259,7 @@ func (s *Sender) login() []gomail.Option {
 // policy requires STARTTLS unless the server is on this machine or the connection is
 // already encrypted.
 func (s *Sender) policy() gomail.TLSPolicy {
-	if s.options.URL.Scheme == "smtps" || s.loopback {
+	if s.URL.Scheme == "smtps" || s.loopback {
 		return gomail.NoTLS
 	}
 	return gomail.TLSMandatory
@@ -303,10 +267,10 @@ func (s *Sender) policy() gomail.TLSPolicy {
 
 func (s *Sender) tls() *tls.Config {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.options.TLS != nil {
-		config = s.options.TLS.Clone()
+	if s.TLS != nil {
+		config = s.TLS.Clone()
 	}
-	config.ServerName = s.options.URL.Hostname()
+	config.ServerName = s.URL.Hostname()
 	return config
 }
 
@@ -315,36 +279,26 @@ type step int
 
 const (
 	connecting step = iota // up to the login
+	encoding               // the mail can't be sent to this server
 	sender
 	recipient
 	content    // up to the final dot
 	acceptance // the response to the content
 )
 
-// failed is the failure of an SMTP session.
-type failed struct {
-	step  step
-	err   error
-	final bool // a retry would fail again
-}
-
 // loginCodes mean, at any step, that the login is missing or wrong.
 var loginCodes = []int{530, 534, 535, 538}
 
-// kind derives the kind from the server's code, or from the step if there is none.
-func (f *failed) kind() upstream.Kind {
-	code := 0
-	if reply, ok := errors.AsType[*textproto.Error](f.err); ok {
-		code = reply.Code
-	}
+// kindOf derives the kind from the server's code, or from the step if there is none.
+func kindOf(at step, err error, code int) upstream.Kind {
 	switch {
-	case f.final:
+	case at == encoding:
 		return upstream.Rejected
-	case code >= 500 && (f.step <= sender || slices.Contains(loginCodes, code)):
+	case code >= 500 && (at <= sender || slices.Contains(loginCodes, code)):
 		return upstream.Refused
 	case code >= 500:
 		return upstream.Rejected
-	case code == 0 && f.step == connecting && !broken(f.err):
+	case code == 0 && at == connecting && !broken(err):
 		return upstream.Refused // such as a wrong certificate, or no STARTTLS
 	}
 	return upstream.Unavailable
@@ -373,27 +327,29 @@ func broken(err error) bool {
 var noMailbox = regexp.MustCompile(`^(5\d+ 5\.1\.|55[013] (?:[^5]|5[^.]))`)
 
 // failure returns the error of an SMTP session, with the server's response redacted.
-func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
-	e := &upstream.Error{System: system, Op: op, Kind: f.kind()}
+func (s *Sender) failure(ctx context.Context, op, to string, at step, err error) *upstream.Error {
+	var reply textproto.Error // without a code if the server did not respond
+	if replied, ok := errors.AsType[*textproto.Error](err); ok {
+		reply = *replied
+	}
+	password, _ := s.URL.User.Password()
+	e := &upstream.Error{
+		System: system,
+		Op:     op,
+		Kind:   kindOf(at, err, reply.Code),
+		Detail: upstream.Redact(err.Error(), to, password, s.URL.User.Username()),
+	}
 	if e.Kind == upstream.Refused {
 		e.Pause = refusedPause
 	}
 
-	password, _ := s.options.URL.User.Password()
-	private := []string{to, password}
-	if user := s.options.URL.User.Username(); user != "" {
-		private = append(private, user)
-	}
-	e.Detail = upstream.Redact(f.err.Error(), private...)
-
-	reply, ok := errors.AsType[*textproto.Error](f.err)
-	if ok && f.step == recipient && noMailbox.MatchString(fmt.Sprint(reply.Code, " ", reply.Msg)) {
+	if at == recipient && noMailbox.MatchString(fmt.Sprint(reply.Code, " ", reply.Msg)) {
 		e.Err = mail.ErrNoMailbox
 	}
-	if err := ctx.Err(); err != nil && e.Kind == upstream.Unavailable {
-		e.Detail, e.Err = "the SMTP session did not finish in time", err
+	if ended := ctx.Err(); ended != nil && e.Kind == upstream.Unavailable {
+		e.Detail, e.Err = "the SMTP session did not finish in time", ended
 	}
-	if f.step == acceptance && (!ok || reply.Code < 400) {
+	if at == acceptance && reply.Code < 400 {
 		e.Err = lead.ErrUnconfirmed
 	}
 	return e

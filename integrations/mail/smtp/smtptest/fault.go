@@ -2,10 +2,10 @@ package smtptest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net"
-	"time"
 
 	"github.com/emersion/go-smtp"
 )
@@ -36,7 +36,6 @@ const (
 	Never Mode = "5xx"
 	Hang  Mode = "hang"  // no response until the client disconnects
 	Reset Mode = "reset" // the connection is reset
-	Slow  Mode = "slow"  // a late response, with success
 )
 
 // Fault is an injected failure.
@@ -46,8 +45,6 @@ type Fault struct {
 	To    string // only for this recipient; empty: for all
 	Text  string // text of the response; empty: the server's own
 	Times int    // 0: until Heal
-
-	For time.Duration // delay of a slow response; 0: a tenth of a second
 }
 
 // Fail adds faults.
@@ -83,34 +80,21 @@ func (s *Server) take(step Step, to string) (Fault, bool) {
 	return Fault{}, false
 }
 
-// fail applies the fault of a step, and returns the server's response if the fault has
-// one.
+// fail applies the fault of a step, if there is one, and returns the server's response.
 func (s *Server) fail(step Step, conn net.Conn, to string) error {
-	f, ok := s.take(step, to)
-	if !ok {
-		return nil
+	if f, ok := s.take(step, to); ok {
+		return f.apply(conn, to)
 	}
-	code := map[Mode]int{Later: 451, Never: 550}[f.Mode]
-	if f.Mode == Never && step == Auth {
-		code = 535
-	}
-	if code != 0 {
-		text := f.Text
-		if text == "" {
-			text = fmt.Sprintf("%s fails for <%s>", step, to)
-		}
-		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
-	}
-	return misbehave(f, conn)
+	return nil
 }
 
-// misbehave hangs, resets the connection or waits.
-func misbehave(f Fault, conn net.Conn) error {
-	switch f.Mode {
-	case Slow:
-		time.Sleep(cmp.Or(f.For, 100*time.Millisecond))
-		return nil
-	case Hang:
+// apply returns the response of the fault, or ends the connection.
+func (f Fault) apply(conn net.Conn, to string) error {
+	if code := map[Mode]int{Later: 451, Never: 550}[f.Mode]; code != 0 {
+		text := cmp.Or(f.Text, fmt.Sprintf("%s fails for <%s>", f.Step, to))
+		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
+	}
+	if f.Mode == Hang {
 		_, _ = io.Copy(io.Discard, conn) // ends when the connection does
 	}
 	reset(conn)
@@ -148,18 +132,11 @@ func (l faultyListener) Accept() (net.Conn, error) {
 		if !ok {
 			return conn, nil
 		}
-
-		switch f.Mode {
-		case Later:
-			_, _ = io.WriteString(conn, "421 4.3.2 not now\r\n")
-			_ = conn.Close()
-		case Never:
-			_, _ = io.WriteString(conn, "554 5.7.1 not you\r\n")
-			_ = conn.Close()
-		case Slow:
-			return conn, misbehave(f, conn)
-		default:
-			go func() { _ = misbehave(f, conn) }()
-		}
+		go func() {
+			if failed, ok := errors.AsType[*smtp.SMTPError](f.apply(conn, "")); ok {
+				_, _ = fmt.Fprintf(conn, "%d %s\r\n", failed.Code, failed.Message)
+				_ = conn.Close()
+			}
+		}()
 	}
 }
