@@ -242,7 +242,7 @@ func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 			}
 		default:
 			if !shown {
-				t.Errorf("integrations/pdf/sheet.go does not print %s: print it, or exclude it in this test", path)
+				t.Errorf("integrations/pdf/summary.go, or sheet.go, does not print %s: print it, or exclude it in this test", path)
 			}
 		}
 	}

@@ -178,7 +178,7 @@ type Setting struct {
 	driver   string   // name of the setting that selects the driver; empty: no driver's setting
 	token    bool     // a secret that no other setting may share
 	standard bool     // belongs to OpenTelemetry, and is not in the manual
-	words    []string // accepted words; nil: the parser decides
+	Words    []string // accepted words; nil: the parser decides
 	parser   string
 }
 
@@ -193,7 +193,7 @@ func settingOf(field reflect.StructField) Setting {
 		driver:      tag.Get("of"),
 		token:       tag.Get("secret") == "token",
 		standard:    tag.Get("standard") != "",
-		words:       strings.Fields(tag.Get("oneof")),
+		Words:       strings.Fields(tag.Get("oneof")),
 		parser:      cmp.Or(tag.Get("parser"), field.Type.String()),
 	}
 }
@@ -265,8 +265,8 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 		given := strings.TrimSpace(lookup(item.Name))
 		s.given[item.Name], s.values[item.Name] = given != "", cmp.Or(given, def)
 		parser := reflect.ValueOf(parsers[item.parser])
-		if len(item.words) > 0 {
-			parser = reflect.ValueOf(oneOf(item.words...))
+		if len(item.Words) > 0 {
+			parser = reflect.ValueOf(oneOf(item.Words...))
 		}
 		for _, text := range []string{def, given} {
 			if text == "" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	cmsfile "siteapi/integrations/cms/file"
@@ -133,6 +134,35 @@ func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 
 		if !strings.Contains(string(studio), "'"+name+"'") && !strings.Contains(string(studio), name+": '") {
 			t.Errorf("integrations/cms/sanity/studio/schemas/quoteSubmission.ts lacks %s", path)
+		}
+	}
+}
+
+// TestCommandsShowEveryFieldOfALead fails for a field of a lead that `leads show` or `leads
+// person` leaves out.
+func TestCommandsShowEveryFieldOfALead(t *testing.T) {
+	t.Parallel()
+	for file, root := range map[string]string{"lead_show.graphql": "lead.", "person_show.graphql": "person.leads."} {
+		text, err := os.ReadFile("../../schema/operations/" + file)
+		must(t, err)
+		document, err := parser.ParseQuery(&ast.Source{Input: string(text)})
+		must(t, err)
+
+		shown := map[string]bool{}
+		var collect func(path string, selections ast.SelectionSet)
+		collect = func(path string, selections ast.SelectionSet) {
+			for _, selection := range selections {
+				field := selection.(*ast.Field)
+				shown[path+field.Name] = true
+				collect(path+field.Name+".", field.SelectionSet)
+			}
+		}
+		collect("", document.Operations[0].SelectionSet)
+
+		for _, path := range leadtest.Fields() {
+			if !shown[root+path] {
+				t.Errorf("schema/operations/%s leaves out %s", file, path)
+			}
 		}
 	}
 }

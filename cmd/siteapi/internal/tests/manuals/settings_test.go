@@ -295,22 +295,25 @@ func TestEnvFile(t *testing.T) {
 // The manual's table lists every setting with its default and its meaning.
 func TestManualOfSettings(t *testing.T) {
 	t.Parallel()
-	rows, table := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.+) \\| .+ \\|$").
+	rows, table := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.+) \\| (.+) \\|$").
 		FindAllStringSubmatch(manual(t, "cmd/siteapi/README.md"), -1), config.Table()
-	if len(rows) != len(table) {
-		t.Fatalf("there are %d settings, but %d rows", len(table), len(rows))
-	}
-
 	for i, item := range table {
 		def := strings.Replace("`"+item.Default+"`", "``", "–", 1)
 		if item.Development != "" {
 			def += "; in development `" + item.Development + "`"
 		}
 
-		if rows[i][1] != item.Name || rows[i][2] != def {
-			t.Errorf("row %d is %s with the default %s, want %s with %s",
-				i, rows[i][1], rows[i][2], item.Name, def)
+		if i == len(rows) || rows[i][1] != item.Name || rows[i][2] != def {
+			t.Fatalf("want a row of %s with the default %s before %q", item.Name, def, rows[i:])
 		}
+		for _, word := range item.Words {
+			if !strings.Contains(rows[i][3], "`"+word+"`") {
+				t.Errorf("the row of %s does not name `%s`", item.Name, word)
+			}
+		}
+	}
+	if len(rows) > len(table) {
+		t.Errorf("these rows have no setting: %q", rows[len(table):])
 	}
 }
 
