@@ -56,6 +56,7 @@ type Argument struct {
 	Type        *ast.Type
 	Definition  *ast.Definition // the named type, or that of the items
 	Default     *ast.Value      // nil: none
+	Path        string          // where it is passed, such as selections.projectType
 
 	constraint *ast.Directive
 }
@@ -256,7 +257,7 @@ func (o *Operation) Role() schema.Role {
 func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
 	for _, given := range o.Root.Arguments {
 		def := o.Root.Definition.Arguments.ForName(given.Name)
-		at := place(o.Schema, &ast.FieldDefinition{
+		at, path := place(o.Schema, &ast.FieldDefinition{
 			Description: def.Description,
 			Type:        def.Type,
 			Directives:  def.Directives,
@@ -265,27 +266,32 @@ func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
 			continue
 		}
 
-		return newArgument(v.Variable, cmp.Or(v.Description, at.Description), v.Type, v.Definition,
-			v.DefaultValue, at.Directives), true
+		arg := newArgument(v.Variable, cmp.Or(v.Description, at.Description), v.Type, v.Definition,
+			v.DefaultValue, at.Directives)
+		arg.Path = given.Name + path
+		return arg, true
 	}
 	return Argument{}, false
 }
 
-// place returns the argument or the input field whose value is a variable, or nil.
-func place(s *ast.Schema, at *ast.FieldDefinition, value *ast.Value, variable string) *ast.FieldDefinition {
+// place returns the argument or the input field whose value is a variable, or nil, and its
+// path below the argument, such as .projectType.
+func place(
+	s *ast.Schema, at *ast.FieldDefinition, value *ast.Value, variable string,
+) (*ast.FieldDefinition, string) {
 	if value.Kind == ast.Variable && value.Raw == variable {
-		return at
+		return at, ""
 	}
 	for _, child := range value.Children {
-		below := at
+		below, path := at, ""
 		if value.Kind == ast.ObjectValue {
-			below = s.Types[at.Type.Name()].Fields.ForName(child.Name)
+			below, path = s.Types[at.Type.Name()].Fields.ForName(child.Name), "."+child.Name
 		}
-		if found := place(s, below, child.Value, variable); found != nil {
-			return found
+		if found, rest := place(s, below, child.Value, variable); found != nil {
+			return found, path + rest
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // fieldsOf returns the fields of an input type as arguments.
@@ -301,7 +307,7 @@ func newArgument(
 	name, description string, typ *ast.Type, def *ast.Definition, value *ast.Value, directives ast.DirectiveList,
 ) Argument {
 	constraint := directives.ForName("constraint")
-	return Argument{name, describeBounds(description, constraint), typ, def, value, constraint}
+	return Argument{name, describeBounds(description, constraint), typ, def, value, name, constraint}
 }
 
 // OneLine removes the line breaks of a text in the schema.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/config"
@@ -108,39 +109,29 @@ func newStaging(parent, prefix string) (folder string, remove func(), err error)
 	if folder, err = os.MkdirTemp(parent, prefix); err != nil {
 		return "", nil, err
 	}
-	lock, err := lockFolder(folder)
+	lock := folderLock(folder)
+	_, err = lock.TryLock()
 	return folder, func() { _ = errors.Join(os.RemoveAll(folder), lock.Close()) }, err
 }
 
-// lockFolder locks a folder until the file is closed or the process ends.
-func lockFolder(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
+// folderLock returns the lock of a temporary folder.
+func folderLock(path string) *flock.Flock { return flock.New(path, flock.SetFlag(os.O_RDONLY)) }
 
 // abandoned returns the temporary folders of killed processes.
-func abandoned(parent, prefix string) (folders []string) {
-	found, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
-	for _, folder := range found {
-		if lock, err := lockFolder(folder); err == nil {
-			folders = append(folders, folder)
-			_ = lock.Close()
-		}
-	}
-	return folders
+func abandoned(parent, prefix string) []string {
+	folders, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
+	return slices.DeleteFunc(folders, func(folder string) bool {
+		lock := folderLock(folder)
+		isFree, err := lock.TryLock()
+		return err != nil || lock.Close() != nil || !isFree
+	})
 }
 
 // RemoveAbandoned removes the temporary folders of killed backups and restores, which contain
 // personal data.
 func RemoveAbandoned(parent string) error {
 	var errs []error
-	for _, folder := range slices.Concat(abandoned(parent, backupPrefix), abandoned(parent, restorePrefix)) {
+	for _, folder := range abandoned(parent, ".siteapi-") {
 		errs = append(errs, os.RemoveAll(folder))
 	}
 	return errors.Join(errs...)
@@ -204,11 +195,12 @@ func restoreBackup(ctx context.Context, c *call, from string) error {
 		return errors.New("--from: set the backup to restore")
 	}
 
-	archive := os.Stdin
-	if from != "-" {
-		if archive, err = os.Open(from); err != nil {
-			return fmt.Errorf("--from: %w", err)
-		}
+	if from == "-" {
+		from = os.Stdin.Name()
+	}
+	archive, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
 	}
 	defer func() { _ = archive.Close() }()
 

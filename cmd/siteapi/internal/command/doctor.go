@@ -51,20 +51,21 @@ func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 		if f.State == schema.HealthStateFailed || f.State == schema.HealthStateWarning && worst == schema.HealthStateOk {
 			worst = f.State
 		}
-		if asJSON {
-			continue
-		}
-		c.printLine("%-7s %-12s %s", strings.ToLower(string(f.State)), f.Name, *f.Detail)
-		if f.Advice != nil {
-			c.printLine("%21s-> %s", "", *f.Advice)
-		}
 	}
 
 	if asJSON {
 		if err := printJSON(c.out, map[string]any{"state": worst, "checks": found}); err != nil {
 			return err
 		}
+		found = nil
 	}
+	for _, f := range found {
+		c.printLine("%-7s %-12s %s", strings.ToLower(string(f.State)), f.Name, *f.Detail)
+		if f.Advice != nil {
+			c.printLine("%21s-> %s", "", *f.Advice)
+		}
+	}
+
 	if worst == schema.HealthStateFailed {
 		return finding("problems were found: see the failed checks")
 	}
@@ -75,18 +76,18 @@ func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 // check with an invalid setting is skipped, since it would examine the system that the
 // default selects.
 func (c *call) checks(ctx context.Context, address string) []health.Check {
-	s := c.settings
-	list := append(append(Checks(s), c.open.Checks(c.dependencies(ctx))...), health.Check{
+	service := health.Check{
 		Name:   "service",
 		Advice: "set the address of the service with --server if it differs; see its log for why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
-			return checkService(ctx, serviceAt(address, s).Address, systems.CheckDatabase(s) == nil, warn)
+			return c.checkService(ctx, serviceAt(address, c.settings).Address, warn)
 		},
-	})
+	}
 	if address == "" {
-		list[len(list)-1].Settings = []string{"LISTEN_ADDR"}
+		service.Settings = []string{"LISTEN_ADDR"}
 	}
 
+	list := slices.Concat(Checks(c.settings), c.open.Checks(c.dependencies(ctx)), []health.Check{service})
 	for i, check := range list {
 		if c.wrong.Concern(check.Settings...) {
 			list[i].Run = func(context.Context, health.Warn) (string, error) {
@@ -94,16 +95,13 @@ func (c *call) checks(ctx context.Context, address string) []health.Check {
 			}
 		}
 	}
-	list = slices.DeleteFunc(list, func(check health.Check) bool {
-		return check.Name == "settings" && len(c.wrong) > 0 || check.Name == "content" && c.wrong.Concern("CMS_FILE")
-	})
+
+	if len(c.wrong) > 0 {
+		list = slices.DeleteFunc(list, func(check health.Check) bool { return check.Name == "settings" })
+	}
 	for _, problem := range c.wrong {
-		name := "settings"
-		if problem.Setting == "CMS_FILE" {
-			name = "content"
-		}
 		list = append(list, health.Check{
-			Name:   name,
+			Name:   "settings",
 			Advice: "correct it: the service cannot start until then",
 			Run: func(context.Context, health.Warn) (string, error) {
 				return "", fmt.Errorf("%s: %w", problem.Setting, problem.Err)
@@ -153,10 +151,10 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 
 // checkService checks whether the service is ready. It warns if no service is running
 // although there is a database.
-func checkService(ctx context.Context, address string, stored bool, warn health.Warn) (string, error) {
+func (c *call) checkService(ctx context.Context, address string, warn health.Warn) (string, error) {
 	response, err := ask(ctx, http.MethodGet, address+"/readyz", "", nil)
 	switch {
-	case err != nil && stored:
+	case err != nil && systems.CheckDatabase(c.settings) == nil:
 		warn("no service is running at "+address+": leads in the database are not delivered",
 			"start it, or set its address with --server if it runs elsewhere")
 		return "", nil
@@ -170,61 +168,56 @@ func checkService(ctx context.Context, address string, stored bool, warn health.
 	return address + " is ready", nil
 }
 
-// checkSignIn fetches the endpoints of the operators' OpenID Connect provider.
-func checkSignIn(s *config.Settings) health.Check {
-	return health.Check{
-		Name: "sign-in",
-		Advice: "check the network, and that OIDC_ISSUER is exactly the provider's issuer; " +
-			"meanwhile ADMIN_API_TOKEN opens the inbox on this machine",
-		Run: func(ctx context.Context, _ health.Warn) (string, error) {
-			if s.OIDCIssuer == "" {
-				return "", health.Skipped("single sign-on is off")
-			}
-
-			provider, err := inbox.Discover(ctx, s.OIDCIssuer)
-			if err != nil {
-				return "", err
-			}
-			return "browsers are redirected to " + provider.Endpoint().AuthURL, nil
-		},
-		Settings: []string{"OIDC_*"},
-	}
-}
+// settingsChecks are the checks that depend only on settings.
+type settingsChecks struct{ *config.Settings }
 
 // Checks returns the checks that depend only on settings.
 func Checks(s *config.Settings) []health.Check {
+	c := settingsChecks{s}
 	return []health.Check{
 		{
 			Name:   "settings",
+			Run:    c.settings,
 			Advice: "list only the networks of your proxies",
-			Run: func(_ context.Context, warn health.Warn) (string, error) {
-				return checkSettings(s, warn)
-			},
 		},
-
 		{
-			Name:   "data folder",
-			Advice: "check the owner of the folder, whether it is mounted read-only, and whether the disk is full",
-			Run: func(_ context.Context, warn health.Warn) (string, error) {
-				return checkFolder(s.DataDir, warn)
-			},
+			Name:     "data folder",
+			Run:      c.folder,
+			Advice:   "check the owner of the folder, whether it is mounted read-only, and whether the disk is full",
 			Settings: []string{"DATA_DIR"},
 		},
 		{
-			Name: "instances",
-			Run: func(_ context.Context, warn health.Warn) (string, error) {
-				return checkInstances(s, warn), nil
-			},
+			Name:     "instances",
+			Run:      c.instances,
 			Settings: []string{"DATABASE_URL", "CACHE_URL", "TRUSTED_PROXIES"},
 		},
-		checkSignIn(s),
+		{
+			Name: "sign-in",
+			Run:  c.signIn,
+			Advice: "check the network, and that OIDC_ISSUER is exactly the provider's issuer; " +
+				"meanwhile ADMIN_API_TOKEN opens the inbox on this machine",
+			Settings: []string{"OIDC_*"},
+		},
 	}
 }
 
-// checkSettings finds settings that are valid but unsafe in production.
-func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
-	if s.Environment != config.Production {
-		return "valid for " + s.Environment, nil
+// signIn fetches the endpoints of the operators' OpenID Connect provider.
+func (c settingsChecks) signIn(ctx context.Context, _ health.Warn) (string, error) {
+	if c.OIDCIssuer == "" {
+		return "", health.Skipped("single sign-on is off")
+	}
+
+	provider, err := inbox.Discover(ctx, c.OIDCIssuer)
+	if err != nil {
+		return "", err
+	}
+	return "browsers are redirected to " + provider.Endpoint().AuthURL, nil
+}
+
+// settings finds settings that are valid but unsafe in production.
+func (c settingsChecks) settings(_ context.Context, warn health.Warn) (string, error) {
+	if c.Environment != config.Production {
+		return "valid for " + c.Environment, nil
 	}
 
 	warnIf := func(applies bool, detail, advice string) {
@@ -233,67 +226,67 @@ func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 		}
 	}
 
-	warnIf(slices.ContainsFunc(slices.Concat(s.CacheTokens, s.WebhookSecrets),
+	warnIf(slices.ContainsFunc(slices.Concat(c.CacheTokens, c.WebhookSecrets),
 		func(secret string) bool { return len(secret) < 20 }),
 		"CACHE_API_TOKEN or CMS_WEBHOOK_SECRET is short enough to be guessed",
 		"set long random values, for instance from `openssl rand -hex 32`")
 
-	warnIf(s.CMSDriver != "file" && len(s.SigningSecrets) == 0,
+	warnIf(c.CMSDriver != "file" && len(c.SigningSecrets) == 0,
 		"CMS_WEBHOOK_SIGNING_SECRET is not set: an intercepted webhook can be replayed",
 		"set the same secret here and in the webhook of the CMS")
 
-	warnIf(len(s.ContentTypes) == 0,
+	warnIf(len(c.ContentTypes) == 0,
 		"CONTENT_TYPES is empty: the field content serves no documents",
 		"list the document types of your site, such as heroSection,quoteOption")
 
-	warnIf(len(s.CORSOrigins) == 0,
+	warnIf(len(c.CORSOrigins) == 0,
 		"CORS_ALLOWED_ORIGINS is empty: only pages of the service itself may call it from a browser",
 		"list the origins of your sites, or the origin of the service if they share it")
 
-	warnIf(len(s.AdminTokens) == 0 && s.OIDCIssuer == "",
+	warnIf(len(c.AdminTokens) == 0 && c.OIDCIssuer == "",
 		"ADMIN_API_TOKEN is empty: the inbox and operators' fields are off",
 		"set a long random value, for instance from `openssl rand -hex 32`, and give it to sales")
 
-	warnIf(s.CRMDriver == "file",
+	warnIf(c.CRMDriver == "file",
 		"CRM_DRIVER=file: contacts are only written to files in DATA_DIR",
 		"set CRM_DRIVER=hubspot")
 
-	warnIf(s.LeadRetention == 0,
+	warnIf(c.LeadRetention == 0,
 		"LEAD_RETENTION is not set: leads are stored without limit",
 		"set the time that your privacy notice names, such as 730d")
 
-	warnIf(s.TrackContact == "on",
+	warnIf(c.TrackContact == "on",
 		"TRACK_CONTACT=on: what visitors type is stored before they submit it, without their consent",
 		"set TRACK_CONTACT=consent, and ask for the consent save_progress; or set it to off")
 
-	warnIf(!strings.HasPrefix(s.SiteURL, "https://"),
+	warnIf(!strings.HasPrefix(c.SiteURL, "https://"),
 		"SITE_URL is not an https address: links to PDFs in the CRM do not work or are not encrypted",
 		"set it to the public address of this service")
 
-	warnIf(!s.RateLimits,
+	warnIf(!c.RateLimits,
 		"RATE_LIMITS=off: one address can overload the service",
 		"set it to on, unless a proxy limits each client")
 
-	warnIf(s.AdminAddr != "" && !isLoopback(s.AdminAddr),
+	warnIf(c.AdminAddr != "" && !isLoopback(c.AdminAddr),
 		"ADMIN_ADDR can be reached from other machines: metrics and profiles need no token",
 		"use 127.0.0.1, or make sure that only your own network can reach it")
 
-	warnIf(isLoopback(s.ListenAddr) && len(s.TrustedProxies) == 0,
+	warnIf(isLoopback(c.ListenAddr) && len(c.TrustedProxies) == 0,
 		"TRUSTED_PROXIES is empty, but LISTEN_ADDR requires a proxy: all visitors share one rate limit",
 		"set TRUSTED_PROXIES=127.0.0.1,::1")
 
-	if slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Bits() < 8 }) {
+	if slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Bits() < 8 }) {
 		return "", errors.New("TRUSTED_PROXIES is so wide that anyone can pretend to be any client")
 	}
 	return "valid for production", nil
 }
 
-// checkInstances finds what several instances lack. A database or a cache on a server is
+// instances finds what several instances lack. A database or a cache on a server is
 // taken as the intention to run several.
-func checkInstances(s *config.Settings, warn health.Warn) string {
-	memory := s.CacheURL.Scheme == "memory"
-	if s.DatabaseURL == nil && memory {
-		return "one: its database and its cache are on this machine"
+func (c settingsChecks) instances(_ context.Context, warn health.Warn) (string, error) {
+	memory := c.CacheURL.Scheme == "memory"
+	if c.DatabaseURL == nil && memory {
+		return "one: its database and its cache are on this machine", nil
 	}
 
 	warnIf := func(applies bool, detail, advice string) {
@@ -302,7 +295,7 @@ func checkInstances(s *config.Settings, warn health.Warn) string {
 		}
 	}
 
-	warnIf(s.DatabaseURL == nil,
+	warnIf(c.DatabaseURL == nil,
 		"DATABASE_URL is empty: each instance stores its own leads",
 		"set it to a PostgreSQL server, and run `siteapi store copy`")
 
@@ -310,19 +303,19 @@ func checkInstances(s *config.Settings, warn health.Warn) string {
 		"CACHE_URL is memory://: each instance clears its own cache, and counts requests on its own",
 		"set it to a Valkey server")
 
-	warnIf(s.CMSDriver == "file",
+	warnIf(c.CMSDriver == "file",
 		"CMS_DRIVER=file: each instance serves the content of its own file",
 		"set CMS_DRIVER=sanity")
 
-	warnIf(s.CRMDriver == "file",
+	warnIf(c.CRMDriver == "file",
 		"CRM_DRIVER=file: a contact is in the DATA_DIR of the instance that delivered the lead",
 		"set CRM_DRIVER=hubspot")
 
-	warnIf(len(s.TrustedProxies) == 0,
+	warnIf(len(c.TrustedProxies) == 0,
 		"TRUSTED_PROXIES is empty: behind a load balancer all visitors share one rate limit",
 		"list the addresses of the load balancer")
 
-	return "several can share the database and the cache"
+	return "several can share the database and the cache", nil
 }
 
 // isLoopback reports whether a listener can be reached only from this machine.
@@ -331,7 +324,9 @@ func isLoopback(listen string) bool {
 	return upstream.IsLocal(host)
 }
 
-func checkFolder(path string, warn health.Warn) (string, error) {
+// folder writes a file to DATA_DIR.
+func (c settingsChecks) folder(context.Context, health.Warn) (string, error) {
+	path := c.DataDir
 	if missing(path) {
 		return "", fmt.Errorf("%s: %w", path, health.ErrNotCreated)
 	}

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vektah/gqlparser/v2/ast"
-
 	"siteapi/resolvers"
 	"siteapi/schema"
 	"siteapi/schema/operations"
@@ -145,30 +143,17 @@ func (r *document) refusal(e *schema.Error) error {
 	var errs []error
 	for _, f := range e.Fields {
 		name, _, _ := strings.Cut(f.Field, "[")
-		name = r.argumentAt(name)
+		for _, arg := range r.op.Arguments {
+			if arg.Path == name {
+				name = arg.Name
+			}
+		}
 		if !slices.Contains(r.op.Command.Args, name) {
 			name = "--" + flagName(name)
 		}
 		errs = append(errs, fmt.Errorf("%s: %s", name, f.Message))
 	}
 	return errors.Join(errs...)
-}
-
-// argumentAt returns the command's argument whose value is at a path of the schema's, such as
-// project for selections.projectType.
-func (r *document) argumentAt(path string) string {
-	var value *ast.Value
-	for i, name := range strings.Split(path, ".") {
-		if given := r.op.Root.Arguments.ForName(name); i == 0 && given != nil {
-			value = given.Value
-		} else if value != nil {
-			value = value.Children.ForName(name)
-		}
-	}
-	if value != nil && value.Kind == ast.Variable {
-		return value.Raw
-	}
-	return path
 }
 
 // outcome returns the error of a command after it has printed its result.

@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -87,12 +88,6 @@ func NewInFlight(s *config.Settings, r prometheus.Registerer) *InFlight {
 	return f
 }
 
-// counted is the share of a request in a counter.
-type counted struct {
-	counter string
-	weight  int
-}
-
 // enter counts a request until leave, or returns an error if the limit is reached.
 func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error {
 	most, shared := f.most[counter]
@@ -105,7 +100,7 @@ func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error 
 	fits := f.counts[counter]+weight <= most
 	if fits {
 		f.counts[counter] += weight
-		rec.counted = append(rec.counted, counted{counter, weight})
+		rec.counted[counter] = weight
 	}
 	f.mu.Unlock()
 
@@ -129,26 +124,21 @@ func (f *InFlight) enter(rec *record, counter string, weight int) *schema.Error 
 	}
 }
 
-// leave removes a request from all counters.
-func (f *InFlight) leave(rec *record) {
-	f.leaveMatching(rec, func(string) bool { return true })
-}
-
-// leaveMatching removes a request from the matching counters.
-func (f *InFlight) leaveMatching(rec *record, some func(counter string) bool) {
+// leave removes a request from counters.
+func (f *InFlight) leave(rec *record, counters ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	rec.counted = slices.DeleteFunc(rec.counted, func(c counted) bool {
-		if !some(c.counter) {
-			return false
+	for _, counter := range counters {
+		if f.counts[counter] -= rec.counted[counter]; f.counts[counter] == 0 {
+			delete(f.counts, counter)
 		}
-		if f.counts[c.counter] -= c.weight; f.counts[c.counter] == 0 {
-			delete(f.counts, c.counter)
-		}
-		return true
-	})
+		delete(rec.counted, counter)
+	}
 }
+
+// leaveAll removes a request from all counters.
+func (f *InFlight) leaveAll(rec *record) { f.leave(rec, slices.Collect(maps.Keys(rec.counted))...) }
 
 // EnterDatabase counts a request that needs the database.
 func (f *InFlight) EnterDatabase(ctx context.Context) *schema.Error {
@@ -163,20 +153,13 @@ func (f *InFlight) EnterSignIn(ctx context.Context) *schema.Error {
 // LeaveSignIn removes a request from the counter of [InFlight.EnterSignIn], although the
 // request continues: a stream enters the counter for each check of its login.
 func (f *InFlight) LeaveSignIn(ctx context.Context) {
-	if rec, ok := request.RecorderFrom(ctx).(*record); ok {
-		f.leaveMatching(rec, func(counter string) bool { return counter == countSignIn })
-	}
+	f.leave(recordOf(ctx), countSignIn)
 }
 
 func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error {
 	rec, ok := request.RecorderFrom(ctx).(*record)
-	if !ok { // the operation does not come from a request
+	if !ok || rec.counted[counter] > 0 { // Without a record the operation does not come from a request.
 		return nil
-	}
-	for _, c := range rec.counted {
-		if c.counter == counter {
-			return nil
-		}
 	}
 	return f.enter(rec, counter, 1)
 }
@@ -186,8 +169,13 @@ func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error 
 // write.
 func (f *InFlight) BeginStream(r *http.Request) (ctx context.Context, end func(), refused *schema.Error) {
 	rec := recordOf(r.Context())
-	ofClient := slices.DeleteFunc(slices.Clone(rec.counted), func(c counted) bool { return f.most[c.counter] > 0 })
-	f.leave(rec)
+	streams := []string{countStreams}
+	for counter := range rec.counted {
+		if f.most[counter] == 0 {
+			streams = append(streams, "streams of "+counter)
+		}
+	}
+	f.leaveAll(rec)
 	if f.running.Err() != nil {
 		return nil, nil, &schema.Error{
 			Code:       schema.CodeUpstreamUnavailable,
@@ -195,13 +183,10 @@ func (f *InFlight) BeginStream(r *http.Request) (ctx context.Context, end func()
 			RetryAfter: time.Second,
 		}
 	}
-	for _, c := range ofClient {
-		if refused := f.enter(rec, "streams of "+c.counter, 1); refused != nil {
+	for _, counter := range streams {
+		if refused := f.enter(rec, counter, 1); refused != nil {
 			return nil, nil, refused
 		}
-	}
-	if refused := f.enter(rec, countStreams, 1); refused != nil {
-		return nil, nil, refused
 	}
 
 	rec.stream = true
@@ -225,7 +210,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 			return
 		}
 
-		defer s.InFlight.leave(rec)
+		defer s.InFlight.leaveAll(rec)
 		refused := s.limit(r, rec)
 		if refused != nil && r.ContentLength != 0 {
 			w.Header().Set("Connection", "close") // The server does not read the body.

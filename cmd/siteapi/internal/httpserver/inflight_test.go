@@ -48,7 +48,7 @@ func TestInFlight(t *testing.T) {
 			}
 			serve := func(body string, h http.HandlerFunc) int {
 				r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-				r = r.WithContext(request.WithRecorder(r.Context(), &record{}))
+				r = r.WithContext(request.WithRecorder(r.Context(), &record{counted: map[string]int{}}))
 				w := httptest.NewRecorder()
 				s.admit(h).ServeHTTP(w, r)
 				return w.Code
@@ -85,7 +85,7 @@ func TestStreamsInFlight(t *testing.T) {
 	t.Parallel()
 	f := NewInFlight(&config.Settings{MaxRequests: 100}, prometheus.NewRegistry())
 	for i := range maxOfClient + 1 {
-		rec := &record{}
+		rec := &record{counted: map[string]int{}}
 		r := httptest.NewRequest("POST", "/", nil)
 		r = r.WithContext(request.WithRecorder(r.Context(), rec))
 		if refused := f.enter(rec, "client", 1); refused != nil {

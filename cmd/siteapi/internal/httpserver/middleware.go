@@ -37,7 +37,8 @@ type listener struct {
 // the request when it ends. It sets the pattern of the request for metrics and traces.
 func (s *Server) observe(l listener, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, rec := time.Now(), &record{namesDropped: s.Settings.Environment == config.Development}
+		began := time.Now()
+		rec := &record{counted: map[string]int{}, namesDropped: s.Settings.Environment == config.Development}
 		caller := proxies(s.Settings.TrustedProxies).caller(r)
 		caller.Operators = l.operators
 		caller.Admin = l.admin

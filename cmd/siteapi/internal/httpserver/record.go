@@ -30,7 +30,7 @@ type record struct {
 
 	endpoint http.Handler // nil if the path has no route
 
-	counted []counted // counters of requests in flight that include the request
+	counted map[string]int // weight of the request in each counter of requests in flight
 
 	status int // 0: the response has not begun
 	bytes  int64

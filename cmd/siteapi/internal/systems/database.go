@@ -35,13 +35,23 @@ type Database struct {
 	Queue    *queue.Queue
 	Store    *store.Store
 	Truncate func(ctx context.Context) error // removes deleted data from the write-ahead log of SQLite
-	Close    func() error
 	Load     func() store.Load
 	Files    []string // SQLite files; empty with PostgreSQL
 
 	// Sizes returns the bytes of each PostgreSQL table with its indexes. It is nil with
 	// SQLite.
 	Sizes func(ctx context.Context) (map[string]int64, error)
+
+	opened []func() error // closes what is open
+}
+
+// Close closes the database.
+func (d *Database) Close() (err error) {
+	for _, closing := range slices.Backward(d.opened) {
+		err = errors.Join(err, closing())
+	}
+	d.opened = nil
+	return err
 }
 
 // ExistingDatabase opens the database of a service. It fails if there is none.
@@ -102,43 +112,28 @@ func (o Opener) Database(ctx context.Context) (*Database, error) {
 		Log:         o.Log,
 	}
 
-	open := openSQLite
+	db, open := &Database{}, o.openSQLite
 	if s.DatabaseURL != nil {
-		open = openPostgres
+		open = o.openPostgres
 	}
-
-	opened := &closers{}
-	if s.DatabaseURL == nil {
-		lock, err := o.lockDatabase(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("locking the database: %w", err)
-		}
-		opened.add(lock.Close)
+	if err := open(ctx, db, options); err != nil {
+		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", errors.Join(err, db.Close()))
 	}
-
-	db, err := open(ctx, s, options, opened)
-	if err != nil {
-		err = errors.Join(err, opened.close())
-		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", err)
-	}
-	db.Close = opened.close
 	return db, nil
 }
 
 // openPostgres opens the store and the queue on one connection pool.
-func openPostgres(
-	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
-) (*Database, error) {
-	url := s.DatabaseURL.String()
+func (o Opener) openPostgres(ctx context.Context, db *Database, options queue.Options) error {
+	url := o.Settings.DatabaseURL.String()
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	opened.add(func() error { pool.Close(); return nil })
+	db.opened = append(db.opened, func() error { pool.Close(); return nil })
 
-	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
+	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), options)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	tables, err := postgres.Open(ctx, postgres.Options{
 		Pool:  pool,
@@ -146,20 +141,13 @@ func openPostgres(
 		Queue: inTransaction,
 	})
 	if err != nil {
-		return nil, err
-	}
-	if err := migrateQueue(ctx, url, o.Log); err != nil {
-		return nil, err
+		return err
 	}
 
 	jobs.Store = tables.Store
-	return &Database{
-		Store:    tables.Store,
-		Queue:    jobs,
-		Load:     tables.Load,
-		Sizes:    tables.Sizes,
-		Truncate: func(context.Context) error { return nil },
-	}, nil
+	db.Store, db.Queue, db.Load, db.Sizes = tables.Store, jobs, tables.Load, tables.Sizes
+	db.Truncate = func(context.Context) error { return nil }
+	return migrateQueue(ctx, url, o.Log)
 }
 
 // migrateQueue migrates the tables of the queue on a connection without timeouts. The
@@ -174,20 +162,24 @@ func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
 }
 
 // openSQLite locks the database file, and opens the store and the queue on it.
-func openSQLite(
-	ctx context.Context, s *config.Settings, o queue.Options, opened *closers,
-) (*Database, error) {
-	path := filepath.Join(s.DataDir, DatabaseFile)
+func (o Opener) openSQLite(ctx context.Context, db *Database, options queue.Options) error {
+	lock, err := o.lockDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	db.opened = append(db.opened, lock.Close)
+
+	path := DatabasePath(o.Settings)
 	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	opened.add(pool.Close)
+	db.opened = append(db.opened, pool.Close)
 
 	river := riversqlite.New(pool)
-	jobs, inTransaction, err := queue.New(river, o)
+	jobs, inTransaction, err := queue.New(river, options)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	tables, err := sqlite.Open(ctx, sqlite.Options{
 		Path:  path,
@@ -196,35 +188,14 @@ func openSQLite(
 		Queue: inTransaction,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	opened.add(tables.Close)
-	if err := queue.Migrate(ctx, river, o.Log); err != nil {
-		return nil, err
-	}
+	db.opened = append(db.opened, tables.Close)
 
 	jobs.Store = tables.Store
-	return &Database{
-		Store:    tables.Store,
-		Queue:    jobs,
-		Load:     tables.Load,
-		Files:    []string{path, path + "-wal"},
-		Truncate: func(ctx context.Context) error { return sqlite.Truncate(ctx, path) },
-	}, nil
-}
-
-// closers closes opened systems in reverse order.
-type closers []func() error
-
-func (c *closers) add(closing func() error) { *c = append(*c, closing) }
-
-func (c *closers) close() error {
-	var err error
-	for _, closing := range slices.Backward(*c) {
-		err = errors.Join(err, closing())
-	}
-	*c = nil
-	return err
+	db.Store, db.Queue, db.Load, db.Files = tables.Store, jobs, tables.Load, []string{path, path + "-wal"}
+	db.Truncate = func(ctx context.Context) error { return sqlite.Truncate(ctx, path) }
+	return queue.Migrate(ctx, river, o.Log)
 }
 
 // databaseLock returns the lock of the SQLite database. Processes that use the database
