@@ -52,12 +52,10 @@ type rendered struct {
 // read reads the mail to a visitor, and the page, the PDF and the thanks of the lead.
 func read(s *apptest.Service, server *smtptest.Server, id, session string, headers ...string) (r rendered) {
 	s.T.Helper()
-	apptest.Eventually(s.T, "the mail arrives", func() bool { return len(apptest.MailsTo(server, address(session))) == 1 })
-	m := apptest.MailsTo(server, address(session))[0]
+	m := apptest.Mailed(s.T, server, address(session), 1)
 	r.headers = slices.Sorted(maps.Keys(m.Header))
 	r.subject, _ = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
-	found := map[string]string{}
-	parts(s.T, m.Header.Get("Content-Type"), m.Body, found)
+	found := contents(s.T, m)
 	r.text, r.html = found["text/plain"], found["text/html"]
 
 	r.page = string(s.Do("GET", "/api/quote/page?id="+id, "", headers...).Body)
@@ -109,17 +107,17 @@ func TestFirmsTexts(t *testing.T) {
 		}
 
 		publishTexts(s, all("first"))
-		one := submitMailed(s, t, "one")
+		one := submitMailed(s, "one")
 		before := read(s, server, one, "one")
 		wants(before, "first")
 
 		publishTexts(s, all("second"))
-		two := submitMailed(s, t, "two")
+		two := submitMailed(s, "two")
 		wants(read(s, server, two, "two"), "second")
-		out, err := s.Command("mail", "test", "--to", "me@client.test")
-		if sample := apptest.MailsTo(server, "me@client.test"); err != nil || len(sample) != 1 ||
-			!strings.HasPrefix(sample[0].Header.Get("Subject"), "Test: mailSubject second Ana TESTMAIL") {
-			t.Errorf("the sample mail is %v, %v, %s", sample, err, out)
+		s.Prints("mail test --to me@client.test")
+		sample := apptest.Mailed(t, server, "me@client.test", 1).Header.Get("Subject")
+		if !strings.HasPrefix(sample, "Test: mailSubject second Ana TESTMAIL") {
+			t.Errorf("the sample mail is about %s", sample)
 		}
 		if after := read(s, server, one, "one"); after.pdf != before.pdf || after.page != before.page ||
 			after.thanks != before.thanks {
@@ -130,25 +128,20 @@ func TestFirmsTexts(t *testing.T) {
 		broken[pdf.Terms] = "Dear {name}"
 		draft := object{"_id": "drafts.quoteTexts", "_type": "quoteTexts", "terms": object{"ro": "a draft"}}
 		publishTexts(s, broken, draft)
-		wants(read(s, server, submitMailed(s, t, "three"), "three"), "second")
+		wants(read(s, server, submitMailed(s, "three"), "three"), "second")
 		if out, _ := s.Command("doctor"); !strings.Contains(out, `"quoteTexts": its terms in en has an unknown placeholder`) {
 			t.Errorf("doctor reports %s", out)
 		}
 		s.Restart()
-		wants(read(s, server, submitMailed(s, t, "four"), "four"), "second")
+		wants(read(s, server, submitMailed(s, "four"), "four"), "second")
 
 		preview := read(s, server, one, "one", "Authorization: Bearer dev-preview-token", "X-Preview: drafts")
 		if !strings.Contains(printed(t, preview.pdf), "a draft") || !strings.Contains(preview.page, ">a draft<") ||
 			strings.Contains(preview.page, "first") {
 			t.Errorf("the preview is %s", preview.page)
 		}
-		out, err = s.Command("mail", "preview", "--lead", one, "--drafts")
-		if err != nil || !strings.Contains(out, "a draft") || strings.Contains(out, "first") {
-			t.Errorf("the mail with drafts is %s, %v", out, err)
-		}
-		if out, err := s.Command("mail", "preview", "--lead", one); err != nil || !strings.Contains(out, "first") {
-			t.Errorf("the mail is %s, %v", out, err)
-		}
+		s.Prints("mail preview --drafts --lead "+one, "a draft").Without("first")
+		s.Prints("mail preview --lead "+one, "first")
 	})
 }
 
@@ -158,7 +151,7 @@ func TestHostileTexts(t *testing.T) {
 	server, env := apptest.MailServer(t, smtptest.Options{})
 	s := apptest.Start(t, env...)
 	publishTexts(s, object{})
-	harmless := read(s, server, submitMailed(s, t, "harmless"), "harmless")
+	harmless := read(s, server, submitMailed(s, "harmless"), "harmless")
 
 	for session, text := range map[string]string{
 		"script":     "</title></style><script>alert(1)</script>",
@@ -185,7 +178,7 @@ func TestHostileTexts(t *testing.T) {
 			texts[name] = text
 		}
 		publishTexts(s, texts)
-		r := read(s, server, submitMailed(s, t, session), session)
+		r := read(s, server, submitMailed(s, session), session)
 
 		if !slices.Equal(r.headers, harmless.headers) || strings.ContainsAny(r.subject, "\r\n\v\f\x00\u0085\u2028\u2029\u202e") {
 			t.Errorf("%s: the mail has the headers %q and the subject %q", session, r.headers, r.subject)
