@@ -57,7 +57,7 @@ func TestWebhooksAtEitherInstance(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), apptest.NewVendors(t)
 	stubs.Publish("title 0")
-	env := stubs.Env("CACHE_URL=" + valkey.URL())
+	env := stubs.Env("CACHE_URL="+valkey.URL(), "CMS_WATCH=off")
 	instances := []*apptest.Process{apptest.Launch(t, t.TempDir(), env...), apptest.Launch(t, t.TempDir(), env...)}
 
 	for _, r := range instances {
@@ -78,6 +78,7 @@ func TestWebhooksAtEitherInstance(t *testing.T) {
 		}
 
 		instances[i%2].ReceiveWebhook()
+		wantTitle(instances[i%2], served) // the first response after the webhook
 
 		for _, r := range instances {
 			r.Shows(served)
