@@ -1,52 +1,17 @@
 package valkey_test
 
 import (
-	"context"
 	"errors"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"siteapi/integrations/cache"
+	"siteapi/integrations/cache/cachetest"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/valkeyconn"
 )
-
-// content is a modifiable source that counts its fills.
-type content struct {
-	fills atomic.Int32
-	value atomic.Value // string
-}
-
-func newContent(value string) *content {
-	s := &content{}
-	s.value.Store(value)
-	return s
-}
-
-func (s *content) fill(context.Context) ([]byte, cache.Lifetime, error) {
-	s.fills.Add(1)
-	return []byte(s.value.Load().(string)), cache.Lifetime{Fresh: time.Hour}, nil
-}
-
-func read(t *testing.T, c cache.Cache, key string, s *content, want string) {
-	t.Helper()
-	e, err := c.Get(t.Context(), key, s.fill)
-	if err != nil || string(e.Value) != want {
-		t.Fatalf("Get(%q) = %q, %v; want %q", key, e.Value, err, want)
-	}
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timeout: %s", what)
-		}
-	}
-}
 
 // do sends a command that must succeed to the server.
 func do(t *testing.T, s *valkeyserver.Server, args ...string) any {
@@ -58,66 +23,48 @@ func do(t *testing.T, s *valkeyserver.Server, args ...string) any {
 	return reply
 }
 
-// TestServerUnavailable stops or freezes the server of two instances.
+// TestServerUnavailable freezes the server of two instances. A test of the service stops it.
 func TestServerUnavailable(t *testing.T) {
 	t.Parallel()
-	for name, interrupt := range map[string]func(*testing.T, *valkeyserver.Server) (restore func()){
-		"stopped": func(t *testing.T, s *valkeyserver.Server) func() {
-			s.Stop()
-			return func() {
-				must(t, s.Start())
-			}
-		},
-		"frozen": func(t *testing.T, s *valkeyserver.Server) func() {
-			s.Pause(t)
-			return func() { s.Resume(t) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := valkeyserver.Start(t)
-			a, b := open(t, server.URL(), "p:"), open(t, server.URL(), "p:")
+	server := valkeyserver.Start(t)
+	a, b := open(t, server.URL(), "p:"), open(t, server.URL(), "p:")
 
-			s := newContent("before")
-			read(t, a, "k", s, "before")
-			read(t, b, "k", s, "before")
+	s := cachetest.NewSource("before")
+	cachetest.Get(t, a, "k", s, "before")
+	cachetest.Get(t, b, "k", s, "before")
 
-			restore := interrupt(t, server)
-			eventually(t, "statistics report that it is unavailable", func() bool {
-				return !a.Stats(t.Context()).Available
-			})
-			if err := a.Invalidate(t.Context(), "k"); !errors.Is(err, cache.ErrUnavailable) ||
-				!strings.Contains(err.Error(), server.Addr()+": ") {
-				t.Errorf("Invalidate while unavailable: %v, want the address and the reason", err)
-			}
-			if _, err := a.Clear(t.Context(), cache.Pattern("*")); !errors.Is(err, cache.ErrUnavailable) {
-				t.Errorf("Clear while unavailable: %v", err)
-			}
-
-			s.value.Store("during")
-			s.fills.Store(0)
-			began := time.Now()
-			for range 1000 {
-				read(t, a, "k", s, "during")
-			}
-			if n := s.fills.Load(); time.Since(began) < time.Second && n > 2 {
-				t.Errorf("%d fills for a thousand reads while unavailable", n)
-			}
-
-			restore()
-			s.value.Store("after")
-			eventually(t, "an invalidation succeeds again", func() bool {
-				return a.Invalidate(t.Context(), "k") == nil
-			})
-
-			read(t, a, "k", s, "after")
-
-			eventually(t, "the other instance reads the value", func() bool {
-				e, ok := b.Peek(t.Context(), "k")
-				return ok && string(e.Value) == "after"
-			})
-		})
+	server.Pause(t)
+	cachetest.Eventually(t, "statistics report that it is unavailable", func() bool {
+		return !a.Stats(t.Context()).Available
+	})
+	if err := a.Invalidate(t.Context(), "k"); !errors.Is(err, cache.ErrUnavailable) ||
+		!strings.Contains(err.Error(), server.Addr()+": ") {
+		t.Errorf("Invalidate while unavailable: %v, want the address and the reason", err)
 	}
+	if _, err := a.Clear(t.Context(), cache.Pattern("*")); !errors.Is(err, cache.ErrUnavailable) {
+		t.Errorf("Clear while unavailable: %v", err)
+	}
+
+	s.Value.Store("during")
+	s.Fills.Store(0)
+	began := time.Now()
+	for range 1000 {
+		cachetest.Get(t, a, "k", s, "during")
+	}
+	if n := s.Fills.Load(); time.Since(began) < time.Second && n > 2 {
+		t.Errorf("%d fills for a thousand reads while unavailable", n)
+	}
+
+	server.Resume(t)
+	s.Value.Store("after")
+	cachetest.Eventually(t, "an invalidation succeeds again", func() bool {
+		return a.Invalidate(t.Context(), "k") == nil
+	})
+	cachetest.Get(t, a, "k", s, "after")
+	cachetest.Eventually(t, "the other instance reads the value", func() bool {
+		e, ok := b.Peek(t.Context(), "k")
+		return ok && string(e.Value) == "after"
+	})
 }
 
 // TestFillAcrossAnOutage checks that an instance does not serve values that it read or
@@ -125,35 +72,25 @@ func TestServerUnavailable(t *testing.T) {
 func TestFillAcrossAnOutage(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c, s := open(t, server.URL(), "p:"), newContent("old")
-	read(t, c, "copied", s, "old")
+	c, s := open(t, server.URL(), "p:"), cachetest.NewSource("old")
+	cachetest.Get(t, c, "copied", s, "old")
 
-	began, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		_, err := c.Get(t.Context(), "filling", func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-			close(began)
-			<-release
-			return s.fill(ctx)
-		})
-		done <- err
-	}()
-
-	<-began
+	filling := cachetest.Blocked("old")
+	done := cachetest.GetAsync(t.Context(), c, "filling", filling)
+	filling.WaitForFill(t)
 	server.Stop()
 	must(t, server.Start())
 
-	eventually(t, "the server is available again", func() bool {
+	cachetest.Eventually(t, "the server is available again", func() bool {
 		return c.Invalidate(t.Context(), "other") == nil
 	})
 
-	close(release)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	close(filling.Release)
+	must(t, (<-done).Err)
 
-	s.value.Store("new")
-	read(t, c, "copied", s, "new")
-	read(t, c, "filling", s, "new")
+	s.Value.Store("new")
+	cachetest.Get(t, c, "copied", s, "new")
+	cachetest.Get(t, c, "filling", s, "new")
 }
 
 // TestRestoredData kills a server that saves to disk after an invalidation, so the
@@ -162,12 +99,12 @@ func TestFillAcrossAnOutage(t *testing.T) {
 func TestRestoredData(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t, "--save", "3600 1")
-	a, b, s := open(t, server.URL(), "p:"), open(t, server.URL(), "p:"), newContent("old")
-	read(t, a, "k", s, "old")
-	read(t, b, "k", s, "old")
+	a, b, s := open(t, server.URL(), "p:"), open(t, server.URL(), "p:"), cachetest.NewSource("old")
+	cachetest.Get(t, a, "k", s, "old")
+	cachetest.Get(t, b, "k", s, "old")
 	do(t, server, "SAVE")
 
-	s.value.Store("new")
+	s.Value.Store("new")
 	must(t, a.Invalidate(t.Context(), "k"))
 	server.Stop()
 	must(t, server.Start())
@@ -175,13 +112,13 @@ func TestRestoredData(t *testing.T) {
 	c := open(t, server.URL(), "p:")
 	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
 		for _, instance := range []cache.Cache{a, b, c} {
-			read(t, instance, "k", s, "new")
+			cachetest.Get(t, instance, "k", s, "new")
 		}
 	}
 
-	s.fills.Store(0)
-	read(t, open(t, server.URL(), "p:"), "k", s, "new")
-	if n := s.fills.Load(); n != 0 {
+	s.Fills.Store(0)
+	cachetest.Get(t, open(t, server.URL(), "p:"), "k", s, "new")
+	if n := s.Fills.Load(); n != 0 {
 		t.Errorf("a later instance fills %d times", n)
 	}
 }
@@ -203,12 +140,12 @@ func TestStartWhileUnavailable(t *testing.T) {
 	server := valkeyserver.Start(t)
 	server.Stop()
 
-	c, s := open(t, server.URL(), "p:"), newContent("v")
-	read(t, c, "k", s, "v")
+	c, s := open(t, server.URL(), "p:"), cachetest.NewSource("v")
+	cachetest.Get(t, c, "k", s, "v")
 	must(t, server.Start())
 
-	eventually(t, "entries are stored", func() bool {
-		read(t, c, "k", s, "v")
+	cachetest.Eventually(t, "entries are stored", func() bool {
+		cachetest.Get(t, c, "k", s, "v")
 		return c.Stats(t.Context()).Size == 1
 	})
 }
@@ -217,14 +154,14 @@ func TestStartWhileUnavailable(t *testing.T) {
 // overload the source.
 func TestServerWithoutMemory(t *testing.T) {
 	t.Parallel()
-	c, s := open(t, valkeyserver.Start(t, "--maxmemory", "1").URL(), "p:"), newContent("v")
+	c, s := open(t, valkeyserver.Start(t, "--maxmemory", "1").URL(), "p:"), cachetest.NewSource("v")
 
 	began := time.Now()
 	for range 100 {
-		read(t, c, "k", s, "v")
+		cachetest.Get(t, c, "k", s, "v")
 	}
 
-	if n := s.fills.Load(); time.Since(began) < time.Second && n > 2 {
+	if n := s.Fills.Load(); time.Since(began) < time.Second && n > 2 {
 		t.Errorf("%d fills for a hundred reads", n)
 	}
 
@@ -245,8 +182,8 @@ func TestLeastPrivileges(t *testing.T) {
 
 	c := open(t, "valkey://siteapi:"+url.QueryEscape("p@ss:w/rd")+"@"+server.Addr(), "siteapi:")
 
-	s := newContent("v")
-	read(t, c, "content:locale:en", s, "v")
+	s := cachetest.NewSource("v")
+	cachetest.Get(t, c, "content:locale:en", s, "v")
 	if stats := c.Stats(t.Context()); stats.Size != 1 || !stats.Available {
 		t.Errorf("statistics: %+v", stats)
 	}
@@ -254,7 +191,7 @@ func TestLeastPrivileges(t *testing.T) {
 	if err := c.Invalidate(t.Context(), "content:locale:en"); err != nil {
 		t.Error(err)
 	}
-	read(t, c, "content:locale:en", s, "v")
+	cachetest.Get(t, c, "content:locale:en", s, "v")
 
 	if n, err := c.Clear(t.Context(), cache.Pattern("*")); n != 1 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
