@@ -129,6 +129,12 @@ func TestOutcomes(t *testing.T) {
 		upstream.Limited: {faulttest.Page(429)},
 		upstream.Refused: {faulttest.Respond(401).With(` `)},
 	}
+	for _, body := range []string{ // claims success without a result
+		`{"result":null}`, `{"ms":1}`, `{"result":{}}`, `{"result":[1]}`,
+		"{\"result\":[{\"_id\":\"a\",\"_type\":\"page\",\"t\":\"\xff\"}]}",
+	} {
+		faults[upstream.Unavailable] = append(faults[upstream.Unavailable], faulttest.Respond(200).With(body))
+	}
 	for _, status := range []int{200, 302, 403, 413, 502} { // sent by a proxy
 		faults[upstream.Unavailable] = append(faults[upstream.Unavailable], faulttest.Page(status))
 	}
@@ -168,63 +174,36 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// TestToken reads and writes with tokens that lack permissions. A public dataset is read
+// without a token, too.
 func TestToken(t *testing.T) {
 	t.Parallel()
-	t.Run("public content, wrong token", func(t *testing.T) {
-		t.Parallel()
-		d := driver(t, start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`),
-			sanity.Options{Token: "revoked"})
-		if docs, err := d.Fetch(t.Context(), pageQuery); err != nil || len(docs) != 1 {
-			t.Errorf("%d documents, %v", len(docs), err)
-		}
-		check(t, d.Ping(t.Context()), upstream.Refused)
-		check(t, d.Put(t.Context(), cmstest.Lead("a")), upstream.Refused)
-	})
-
-	t.Run("private content, wrong token", func(t *testing.T) {
-		t.Parallel()
-		stub := start(t, sanitytest.Options{Private: true}, `{"_id":"p","_type":"page"}`)
-		_, err := driver(t, stub, sanity.Options{Token: "revoked"}).Fetch(t.Context(), pageQuery)
-		check(t, err, upstream.Refused)
-	})
-
-	t.Run("read-only token", func(t *testing.T) {
-		t.Parallel()
-		d := driver(t, start(t, sanitytest.Options{ReadToken: "reader"}), sanity.Options{Token: "reader"})
-		check(t, d.Put(t.Context(), cmstest.Lead("a")), upstream.Refused)
-	})
-
-	t.Run("no token", func(t *testing.T) {
-		t.Parallel()
-		stub := start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`)
-		d := driver(t, stub, sanity.Options{Token: "none"})
-		check(t, d.Put(t.Context(), cmstest.Lead("a")), upstream.Refused)
-		check(t, d.Erase(t.Context(), []string{"a"}), upstream.Refused)
-		check(t, d.Ping(t.Context()), "")
-
-		if n := len(stub.Requests()); n != 1 {
-			t.Errorf("%d requests", n)
-		}
-	})
-}
-
-// TestOddResults covers responses that claim success but contain no content.
-func TestOddResults(t *testing.T) {
-	t.Parallel()
-	for name, body := range map[string]string{
-		"null":          `{"result":null}`,
-		"no result":     `{"ms":1}`,
-		"an object":     `{"result":{}}`,
-		"not documents": `{"result":[1]}`,
-		"not UTF-8":     "{\"result\":[{\"_id\":\"a\",\"_type\":\"page\",\"t\":\"\xff\"}]}",
+	for _, tt := range []struct {
+		token            string
+		private          bool
+		fetch, ping, put upstream.Kind
+	}{
+		{"revoked", false, "", upstream.Refused, upstream.Refused},
+		{"revoked", true, upstream.Refused, upstream.Refused, upstream.Refused},
+		{"reader", true, "", "", upstream.Refused},
+		{"none", false, "", "", upstream.Refused},
 	} {
-		stub := start(t, sanitytest.Options{})
-		stub.Fail(faulttest.Respond(200).With(body))
+		t.Run(tt.token, func(t *testing.T) {
+			t.Parallel()
+			stub := start(t, sanitytest.Options{ReadToken: "reader", Private: tt.private}, `{"_id":"p","_type":"page"}`)
+			d := driver(t, stub, sanity.Options{Token: tt.token})
 
-		docs, err := driver(t, stub, sanity.Options{}).Fetch(t.Context(), pageQuery)
-		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
-			t.Errorf("%s: %v, %v", name, docs, err)
-		}
+			docs, err := d.Fetch(t.Context(), pageQuery)
+			if check(t, err, tt.fetch); err == nil && len(docs) != 1 {
+				t.Errorf("%d documents", len(docs))
+			}
+			check(t, d.Ping(t.Context()), tt.ping)
+			check(t, d.Put(t.Context(), cmstest.Lead("a")), tt.put)
+			check(t, d.Erase(t.Context(), []string{"a"}), tt.put)
+			if n := len(stub.Requests()); tt.token == "none" && n != 2 {
+				t.Errorf("%d requests, want none to write", n)
+			}
+		})
 	}
 }
 
