@@ -216,17 +216,6 @@ func TestAssetsOfAnExport(t *testing.T) {
 	}
 }
 
-// TestLeadFiles checks that only the service's user can read a lead.
-func TestLeadFiles(t *testing.T) {
-	t.Parallel()
-	d, path := open(t, "[]")
-	must(t, d.Put(t.Context(), cmstest.Lead("abc")))
-	info, err := os.Stat(filepath.Join(filepath.Dir(path), "cms", "quoteSubmission.abc.json"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-}
-
 // TestErasureOfDamagedFiles checks that a damaged file is found by the address in it, and
 // that files with other addresses are not.
 func TestErasureOfDamagedFiles(t *testing.T) {
