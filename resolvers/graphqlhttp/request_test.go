@@ -39,7 +39,7 @@ func TestErrorsOfExecution(t *testing.T) {
 		s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "The content is unavailable."}
 	})
 
-	for _, accept := range []string{typeJSON, typeGraphQL} {
+	for _, accept := range []string{typeJSON, typeJSON, typeGraphQL} { // never cached
 		got := d.ask(t, accept, phoneQuery)
 		want := `{"data":{"SiteSettings":null},"errors":[{"message":"The content is unavailable."`
 		if got.status != 200 || !strings.HasPrefix(got.body, want) {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"siteapi/schema"
 )
 
 const phoneQuery = `{ SiteSettings(id: "siteSettings") { contactPhone } }`
@@ -66,47 +64,6 @@ func TestChangeWhileTheOperationRuns(t *testing.T) {
 		if got := d.ask(t, "", phoneQuery); got.body != phoneResponse("new") {
 			t.Errorf("after the change: %s", got.body)
 		}
-	}
-}
-
-func TestNeverCached(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		name, query string
-		adjust      func(*setup)
-	}{
-		{"a field without a hint", `{ cacheStats { success } }`, nil},
-		{
-			"a field with a hint and one without",
-			`{ cacheStats { success } SiteSettings(id: "siteSettings") { contactPhone } }`,
-			nil,
-		},
-		{"a mutation", `mutation { trackQuote(input: {sessionId: "a"}) { success } }`, nil},
-		{
-			"the schema",
-			`{ __schema { queryType { name } } }`,
-			func(s *setup) { s.documents.Introspection = true },
-		},
-		{"an error", phoneQuery, func(s *setup) {
-			s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Unavailable."}
-		}},
-		{"content without a revision", phoneQuery, func(s *setup) {
-			s.options.Revision = func(string) (string, bool) { return "", false }
-		}},
-	}
-
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			d := newEndpoint(t, c.adjust)
-
-			for range 4 {
-				d.ask(t, "", c.query)
-				if record := <-d.records; record.Cached {
-					t.Fatalf("cached: %+v", record)
-				}
-			}
-		})
 	}
 }
 
