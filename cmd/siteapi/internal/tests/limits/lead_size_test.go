@@ -26,6 +26,7 @@ func letters(first, last rune, word, n int) string {
 }
 
 func wordsOf(word, n int) string { return letters(0x20000, 0x2a000, word, n) } // four bytes each
+func rare(n int) string          { return wordsOf(0, n) }
 func slug() string               { return letters('a', 'z', 0, 64) }
 
 // with returns a lead of a session with other fields, among them the longest that are indexed.
@@ -50,19 +51,33 @@ func consents(n, length int, text func(int) string) (list []any) {
 	return list
 }
 
+// attribution returns an attribution with these fields, as long as they may be.
+func attribution(names ...string) object {
+	fields := object{}
+	for _, name := range names {
+		fields[name] = rare(200)
+	}
+	return fields
+}
+
+// everything returns all texts of a lead, as long as they may be.
+func everything() object {
+	return object{
+		"firstName":   rare(100),
+		"lastName":    rare(100),
+		"company":     rare(100),
+		"message":     rare(2000),
+		"consents":    consents(3, 1000, rare),
+		"attribution": attribution("source", "medium", "campaign", "term", "content"),
+	}
+}
+
 // A lead takes at most 20 KB on disk for each lead as which it counts in the hourly limit,
 // whatever its texts are.
 func TestSizeOfALead(t *testing.T) {
 	t.Parallel()
-	rare := func(n int) string { return wordsOf(0, n) }
-	everything := func() object {
-		return object{
-			"firstName": rare(100), "lastName": rare(100), "company": rare(100), "message": rare(2000), "consents": consents(3, 1000, rare),
-			"attribution": object{"source": rare(200), "medium": rare(200), "campaign": rare(200), "term": rare(200), "content": rare(200)},
-		}
-	}
 	largest := map[string]func() object{
-		"one word":   func() object { return object{"message": wordsOf(0, 2000)} },
+		"one word":   func() object { return object{"message": rare(2000)} },
 		"many words": func() object { return object{"message": wordsOf(5, 2000)} },
 		"many names": func() object {
 			return object{"firstName": wordsOf(3, 99), "lastName": wordsOf(3, 99), "company": wordsOf(3, 99), "message": wordsOf(4, 1700)}
@@ -71,10 +86,10 @@ func TestSizeOfALead(t *testing.T) {
 		"two wordings":   func() object { return object{"consents": consents(2, 520, rare)} },
 		"three wordings": func() object { return object{"consents": consents(3, 330, rare)} },
 		"sources": func() object {
-			return object{"attribution": object{"source": wordsOf(0, 200), "campaign": wordsOf(0, 200)}, "message": wordsOf(5, 1700)}
+			return object{"attribution": attribution("source", "campaign"), "message": wordsOf(5, 1700)}
 		},
 		"all attribution": func() object {
-			return object{"attribution": object{"source": wordsOf(0, 200), "medium": wordsOf(0, 200), "campaign": wordsOf(0, 200), "term": wordsOf(0, 200), "content": wordsOf(0, 200)}}
+			return object{"attribution": attribution("source", "medium", "campaign", "term", "content")}
 		},
 		"features": func() object {
 			var features []any
@@ -125,11 +140,6 @@ func TestLargestLead(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
 	latin := func(n int) string { return letters('a', 'z', 7, n) }
-	rare := func(n int) string { return wordsOf(0, n) }
-	all := object{
-		"firstName": rare(100), "lastName": rare(100), "company": rare(100), "message": rare(2000), "consents": consents(3, 1000, rare),
-		"attribution": object{"source": rare(200), "medium": rare(200), "campaign": rare(200), "term": rare(200), "content": rare(200)},
-	}
 
 	for name, fields := range map[string]object{
 		"Latin letters":    {"message": latin(2000), "consents": consents(3, 1000, latin)},
@@ -137,7 +147,7 @@ func TestLargestLead(t *testing.T) {
 		"Cyrillic letters": {"message": letters('а', 'я', 7, 2000), "consents": consents(3, 1000, latin)},
 		"Chinese letters":  {"message": letters('一', '龥', 0, 2000), "consents": consents(3, 1000, latin)},
 		"emoji":            {"message": strings.Repeat("😀", 2000), "consents": consents(3, 1000, rare)},
-		"all fields":       all,
+		"all fields":       everything(),
 	} {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
 			before := s.StoredLeads()
