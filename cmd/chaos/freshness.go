@@ -70,16 +70,16 @@ func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) 
 	for _, trouble := range []func(){
 		func() { e.cms.Silence(true) },
 		func() { e.cms.Fail(faulttest.Respond(http.StatusInternalServerError).On("live/events").Times(-1)) },
-		e.cms.SendAway,
+		func() { e.cms.EndStreams("goaway") },
 		func() { e.cms.Fail(faulttest.Of(faulttest.Hang).On("live/events").Times(-1)) },
 	} {
 		trouble()
-		e.cms.CutStreams()
+		e.cms.EndStreams("")
 		took = append(took, e.publish(ctx, t.times(80, 20), 500*time.Millisecond)...)
 
 		e.cms.Recover()
 		e.cms.Silence(false)
-		e.cms.CutStreams()
+		e.cms.EndStreams("")
 	}
 
 	// Each instance is killed once.

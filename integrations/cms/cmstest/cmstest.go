@@ -86,7 +86,7 @@ func site() []string {
 
 func fetch(t *testing.T, s Subject) {
 	s.Replace(t, site()...)
-	ok(t, "Ping", s.Ping(t.Context()))
+	must(t, s.Ping(t.Context()))
 
 	hero := []string{"heroSection"}
 	for name, tc := range map[string]struct {
@@ -109,7 +109,7 @@ func fetch(t *testing.T, s Subject) {
 		},
 	} {
 		docs, err := s.Fetch(t.Context(), tc.q)
-		ok(t, name, err)
+		must(t, err)
 
 		ids := []string{}
 		for _, d := range docs {
@@ -127,7 +127,7 @@ func fetch(t *testing.T, s Subject) {
 	// The next fetch sees a change.
 	s.Replace(t, `{"_id":"new","_type":"heroSection"}`)
 	docs, err := s.Fetch(t.Context(), cms.Query{Types: hero})
-	ok(t, "Fetch", err)
+	must(t, err)
 	if len(docs) != 1 || docs[0].ID != "new" {
 		t.Errorf("after a change: %+v", docs)
 	}
@@ -164,7 +164,7 @@ func languages(t *testing.T, s Subject) {
 
 	for _, except := range [][]string{nil, {"en", "ro"}, {"en", "es"}, {"es", "ro"}} {
 		found, err := s.Fetch(t.Context(), cms.Query{Types: []string{"page"}, Except: except})
-		ok(t, "Fetch", err)
+		must(t, err)
 		got := map[string]string{}
 		for _, d := range found {
 			got[d.ID] = d.Language
@@ -215,13 +215,13 @@ func localizedTexts(t *testing.T, s Subject) {
 	s.Replace(t, docs...)
 
 	found, err := s.Fetch(t.Context(), cms.Query{Types: []string{"page"}})
-	ok(t, "Fetch", err)
+	must(t, err)
 	if len(found) != len(rows) {
 		t.Fatalf("%d documents, want %d", len(found), len(rows))
 	}
 	for i, row := range rows {
 		var fields struct{ Text any }
-		ok(t, row.value, json.Unmarshal(found[i].Fields, &fields))
+		must(t, json.Unmarshal(found[i].Fields, &fields))
 		es, isText := cms.Text(fields.Text, "es")
 		if ro, _ := cms.Text(fields.Text, "ro"); es != row.es || ro != row.ro || isText != row.ok {
 			t.Errorf("%s (%s): %q, %q, %v", row.value, row.why, es, ro, isText)
@@ -247,11 +247,11 @@ func perspectives(t *testing.T, s Subject) {
 	} {
 		q := cms.Query{Types: []string{"page"}, Perspective: perspective}
 		docs, err := s.Fetch(t.Context(), q)
-		ok(t, perspective, err)
+		must(t, err)
 		var got []string
 		for _, d := range docs {
 			var fields struct{ Title string }
-			ok(t, perspective, json.Unmarshal(d.Fields, &fields))
+			must(t, json.Unmarshal(d.Fields, &fields))
 			got = append(got, d.ID+" "+fields.Title)
 		}
 		if !slices.Equal(got, want) {
@@ -262,9 +262,9 @@ func perspectives(t *testing.T, s Subject) {
 
 func put(t *testing.T, s Subject) {
 	l := Lead("0b5bd1f2-full")
-	ok(t, "Put", s.Put(t.Context(), l))
+	must(t, s.Put(t.Context(), l))
 	var got cms.LeadDocument
-	ok(t, "reading the document", json.Unmarshal(s.Stored(t)["quoteSubmission."+l.ID], &got))
+	must(t, json.Unmarshal(s.Stored(t)["quoteSubmission."+l.ID], &got))
 	if want := cms.NewLeadDocument(l); !reflect.DeepEqual(got, want) {
 		t.Errorf("stored\n%+v, want\n%+v", got, want)
 	}
@@ -291,7 +291,7 @@ func putRepeated(t *testing.T, s Subject) {
 	before := s.Stored(t)
 	changed := Lead("c")
 	changed.Contact.FirstName = "Someone else"
-	ok(t, "Put again", s.Put(t.Context(), changed))
+	must(t, s.Put(t.Context(), changed))
 	if after := s.Stored(t); len(after) != 1 || !reflect.DeepEqual(after, before) {
 		t.Errorf("stored\n%s, want\n%s", after, before)
 	}
@@ -302,19 +302,19 @@ func putRepeated(t *testing.T, s Subject) {
 func putWithdrawn(t *testing.T, s Subject) {
 	l := Lead("w")
 	l.Consents = []lead.Consent{{Purpose: "news", Given: true, Text: "Send me news"}}
-	ok(t, "Put", s.Put(t.Context(), l))
+	must(t, s.Put(t.Context(), l))
 
 	const id = "quoteSubmission.w"
 	var before, after map[string]any
-	ok(t, "decoding", json.Unmarshal(s.Stored(t)[id], &before))
+	must(t, json.Unmarshal(s.Stored(t)[id], &before))
 
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	l.Consents[0].WithdrawnAt = &at
 	l.Contact.FirstName = "Someone else"
 	for range 2 {
-		ok(t, "Put withdrawn", s.Put(t.Context(), l))
+		must(t, s.Put(t.Context(), l))
 	}
-	ok(t, "decoding", json.Unmarshal(s.Stored(t)[id], &after))
+	must(t, json.Unmarshal(s.Stored(t)[id], &after))
 
 	consent, _ := before["consents"].([]any)[0].(map[string]any)
 	consent["withdrawnAt"] = "2026-03-04T05:06:07Z"
@@ -331,7 +331,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	} {
 		q := Lead(id)
 		q.Contact.Email = email
-		ok(t, "Put", s.Put(t.Context(), q))
+		must(t, s.Put(t.Context(), q))
 	}
 
 	stored, want := []string{"f3"}, []string{}
@@ -340,7 +340,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 
 	missing, err := s.Missing(t.Context(), append(append(stored, want...), "f1"))
-	ok(t, "Missing", err)
+	must(t, err)
 	if !slices.Equal(missing, want) {
 		t.Errorf("%d missing, want %d, in the order given", len(missing), len(want))
 	}
@@ -348,7 +348,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	find := func(email string, want ...string) {
 		t.Helper()
 		got, err := s.Find(t.Context(), email)
-		ok(t, "Find", err)
+		must(t, err)
 		slices.Sort(got)
 		if got == nil || !slices.Equal(got, want) {
 			t.Errorf("%q finds %q, want %q", email, got, want)
@@ -362,7 +362,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 
 	for range 2 { // erasing a missing document is not an error
-		ok(t, "Erase", s.Erase(t.Context(), []string{"f1", "never-there", "f2"}))
+		must(t, s.Erase(t.Context(), []string{"f1", "never-there", "f2"}))
 	}
 	find("ana@example.com")
 	if n := len(s.Stored(t)); n != 1 {
@@ -370,10 +370,9 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 }
 
-// ok fails the case on an error.
-func ok(t testing.TB, what string, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatalf("%s: %v", what, err)
+		t.Fatal(err)
 	}
 }

@@ -7,16 +7,9 @@ import (
 	"time"
 )
 
-// CutStreams cuts the connections of all open event streams.
-func (s *Server) CutStreams() { s.endStreams("") }
-
-// SendAway ends all open event streams with a goaway event, as at a connection limit.
-func (s *Server) SendAway() { s.endStreams("goaway") }
-
-// Reconnect ends all open event streams with a reconnect event.
-func (s *Server) Reconnect() { s.endStreams("reconnect") }
-
-func (s *Server) endStreams(lastEvent string) {
+// EndStreams ends all open event streams: after a last event, such as goaway at a connection
+// limit, or without one as if their connections were cut.
+func (s *Server) EndStreams(lastEvent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cuts, s.lastEvent = s.cuts+1, lastEvent
