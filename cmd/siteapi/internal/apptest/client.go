@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,7 +26,13 @@ type Client struct {
 	T       *testing.T
 	Base    string
 	DataDir string
-	Log     *SyncBuffer // the log of the service
+	Log     *SyncBuffer  // the log of the service
+	HTTP    *http.Client // http.DefaultClient if nil
+}
+
+// NoRedirects is a client that follows no redirects.
+var NoRedirects = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
 // Response is a response whose body was read.
@@ -67,7 +74,7 @@ func Send(
 // Do sends a request. Headers are given as "Name: value".
 func (c *Client) Do(method, path, body string, headers ...string) Response {
 	c.T.Helper()
-	resp, err := Send(c.T.Context(), http.DefaultClient, method, c.Base+path, body, headers...)
+	resp, err := Send(c.T.Context(), cmp.Or(c.HTTP, http.DefaultClient), method, c.Base+path, body, headers...)
 	must(c.T, err)
 	defer func() { _ = resp.Body.Close() }()
 

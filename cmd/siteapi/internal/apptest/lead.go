@@ -1,7 +1,11 @@
 package apptest
 
 import (
+	"bytes"
 	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
 
 	"siteapi/schema"
 )
@@ -41,4 +45,17 @@ func (s *Service) ShowLead(id string) (l schema.Lead) {
 		s.T.Fatalf("showing a lead: %v %s", err, out)
 	}
 	return l
+}
+
+// PDFText returns the words of a PDF on one line.
+func PDFText(t *testing.T, file []byte) string {
+	t.Helper()
+	_, err := exec.LookPath("pdftotext")
+	SkipWithout(t, err)
+
+	cmd := exec.CommandContext(t.Context(), "pdftotext", "-raw", "-", "-")
+	cmd.Stdin = bytes.NewReader(file)
+	text, err := cmd.Output()
+	must(t, err)
+	return strings.Join(strings.Fields(string(text)), " ")
 }

@@ -1,9 +1,13 @@
 package apptest
 
 import (
+	"context"
 	"io"
 	"net"
+	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -29,4 +33,34 @@ func FreeAddress(t *testing.T) string {
 	must(t, err)
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
+}
+
+// Serve runs another server until the end of the test, with additional environment
+// variables, and waits until it listens at an address. Without the program, the test is
+// skipped.
+func Serve(t *testing.T, address string, env []string, program string, args ...string) {
+	t.Helper()
+	_, err := exec.LookPath(program)
+	SkipWithout(t, err)
+
+	var out SyncBuffer
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	})
+
+	Eventually(t, program+" listens", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
 }

@@ -1,10 +1,7 @@
 package edge
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -57,9 +54,6 @@ func (r *relay) pointTo(t *testing.T, address string) {
 // address of Varnish.
 func varnish(t *testing.T, backend string) string {
 	t.Helper()
-	program, err := exec.LookPath("varnishd")
-	apptest.SkipWithout(t, err)
-
 	vcl, err := os.ReadFile("deploy/varnish.vcl")
 	if err != nil {
 		t.Fatal(err)
@@ -72,46 +66,14 @@ func varnish(t *testing.T, backend string) string {
 	}
 
 	// Without its modules Varnish cannot compile the file.
-	compile := exec.CommandContext(t.Context(), program, "-C", "-j", "none", "-n", dir, "-f", file)
+	compile := exec.CommandContext(t.Context(), "varnishd", "-C", "-j", "none", "-n", dir, "-f", file)
 	if out, err := compile.CombinedOutput(); err != nil {
 		apptest.SkipWithout(t, fmt.Errorf("varnishd with its modules: %w: %.600s", err, out))
 	}
 
 	address := apptest.FreeAddress(t)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-F", "-j", "none", "-n", dir, "-a", address,
-		"-f", file, "-s", "default,32m", "-p", "thread_pools=1")
-	cmd.Env = append(os.Environ(), "CDN_PURGE_TOKEN=purge-token")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		<-ended
-		if t.Failed() {
-			t.Log(out.String())
-		}
-	})
-
-	apptest.Eventually(t, "Varnish listens", func() bool {
-		select {
-		case <-ended:
-			t.Fatal("Varnish exited")
-		default:
-		}
-
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	})
+	apptest.Serve(t, address, []string{"CDN_PURGE_TOKEN=purge-token"}, "varnishd", "-F", "-j", "none",
+		"-n", dir, "-a", address, "-f", file, "-s", "default,32m", "-p", "thread_pools=1")
 	return "http://" + address
 }
 

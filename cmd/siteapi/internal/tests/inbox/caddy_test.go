@@ -1,14 +1,11 @@
 package inbox
 
 import (
-	"bytes"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -23,9 +20,6 @@ import (
 // address. The added options keep it from changing the machine that runs the test.
 func caddy(t *testing.T, backends ...string) string {
 	t.Helper()
-	program, err := exec.LookPath("caddy")
-	apptest.SkipWithout(t, err)
-
 	text, err := os.ReadFile("deploy/Caddyfile")
 	must(t, err)
 	shipped := string(text)
@@ -43,18 +37,9 @@ func caddy(t *testing.T, backends ...string) string {
 	file := filepath.Join(dir, "Caddyfile")
 	must(t, os.WriteFile(file, []byte(options+shipped), 0o600))
 
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "run", "--config", file, "--adapter", "caddyfile")
-	cmd.Env = append(os.Environ(), "SITE_ADDRESS=localhost:"+port, "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	must(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Log(out.String())
-		}
-	})
+	apptest.Serve(t, address,
+		[]string{"SITE_ADDRESS=localhost:" + port, "HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir},
+		"caddy", "run", "--config", file, "--adapter", "caddyfile")
 	return "https://localhost:" + port
 }
 

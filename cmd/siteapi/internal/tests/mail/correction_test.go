@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -13,16 +12,15 @@ import (
 // The mail to sales about a visitor's second request refers to the first one.
 func TestSecondRequestOfASession(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env...)
-	first := ""
-	for n, email := range []string{"ana@exmaple.test", "ana@gmail.test"} {
-		id := submitFrom(s, "twice", email)
-		text := contents(t, apptest.Mailed(t, server, "sales@lumen.test", n+1))["text/plain"]
-		if refers := strings.Contains(text, "Same visit, other request: "+first); !strings.Contains(text, lead.Reference(id)) || refers != (n == 1) {
-			t.Errorf("mail %d: %s", n, text)
-		}
-		first = lead.Reference(id)
+	s := start(t)
+	first := s.submitFrom("twice", "ana@exmaple.test")
+	before := s.receives(sales, 1).text()
+	s.submitFrom("twice", "ana@gmail.test")
+	after := s.receives(sales, 2).text()
+
+	const note = "Same visit, other request"
+	if strings.Contains(before, note) || !strings.Contains(after, note) || !strings.Contains(after, lead.Reference(first)) {
+		t.Errorf("sales reads %s\nand %s", before, after)
 	}
 }
 
@@ -32,62 +30,55 @@ func TestSecondRequestOfASession(t *testing.T) {
 // either. Neither address appears in the audit or the log.
 func TestCorrectedAddress(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{})
-	s := apptest.Start(t, env...)
+	s := start(t)
 	const typed, right = "ana@gmial.test", "Ana@gmail.test"
-	server.Fail(smtptest.Fault{
+	s.server.Fail(smtptest.Fault{
 		Step: smtptest.Recipient, Mode: smtptest.Never, To: typed, Text: "5.1.1 " + typed + ": user unknown",
 	})
-	id := submitFrom(s, "typo", typed)
+	id := s.submitFrom("typo", typed)
 	s.Reaches(id, lead.VisitorMail, lead.NotSent)
-	apptest.Eventually(t, "the other deliveries arrive", func() bool { return s.ShowLead(id).State == lead.StateDelivered })
-	if got := leadAsOperator(s, id, "noMailReason")["noMailReason"]; got != "NO_MAILBOX" {
+	s.isDelivered(id)
+	if got := s.noMailReason(id); got != "NO_MAILBOX" {
 		t.Errorf("the reason is %v", got)
 	}
 
-	if out, err := s.Command("deliveries", "resend", id, "--target", "crm", "--email", right); err == nil {
+	resend := "deliveries resend " + id + " --target "
+	if out, err := s.Command(strings.Fields(resend + "crm --email " + right)...); err == nil {
 		t.Errorf("an address was accepted for another target: %s", out)
 	}
-	for i := 1; i <= 2; i++ {
-		args := "deliveries resend --target visitor-mail " + id
-		if i == 1 {
-			args += " --email " + right
-		}
-		s.Prints(args)
-		apptest.Mailed(t, server, right, i)
-		s.Reaches(id, lead.VisitorMail, lead.Delivered)
+	s.Prints(resend + "visitor-mail --email " + right)
+	sent := s.receives(right, 1)
+	s.Reaches(id, lead.VisitorMail, lead.Delivered)
+	s.Prints(resend + "visitor-mail")
+	if again := s.receives(right, 2); again.Get("Message-ID") == sent.Get("Message-ID") {
+		t.Error("both mails have the same Message-ID")
 	}
+	s.Reaches(id, lead.VisitorMail, lead.Delivered)
+
 	for _, path := range []string{"/api/quote/page?id=", "/api/quote/pdf?id="} {
-		text := string(s.Do("GET", path+id, "").Body)
+		body := s.Do("GET", path+id, "").Body
+		text := string(body)
 		if strings.HasPrefix(text, "%PDF") {
-			text = printed(t, text)
+			text = apptest.PDFText(t, body)
 		}
 		if !strings.Contains(text, right) || strings.Contains(text, typed) {
 			t.Errorf("%s shows another address: %s", path, text)
 		}
 	}
-	if _, ids := countMails(server, right); ids != 2 {
-		t.Error("both mails have the same Message-ID")
-	}
-
-	shown := fmt.Sprint(leadAsOperator(s, id, "contact { email } deliveries { email } audit { action detail }"))
-	if !strings.Contains(shown, "email:"+typed) || !strings.Contains(shown, "email:Ana@gmail.test") ||
-		!strings.Contains(shown, `"corrected":true`) {
-		t.Errorf("the lead has %s", shown)
-	}
+	s.Prints("leads show --json "+id, `"email": "`+typed, `"email": "Ana@gmail.test"`)
 	for _, address := range []string{typed, right} {
 		s.Prints("leads list --email "+address, lead.Reference(id))
 	}
-	s.Prints("audit list --json").Without("gmial", "gmail")
-	if log := s.Log.String(); strings.Contains(log, "gmial") || strings.Contains(log, "gmail") {
-		t.Errorf("the log contains an address: %s", log)
+	audit := s.Prints("audit list --json", `\"corrected\":true`).Out + s.Log.String()
+	if strings.Contains(audit, "gmial") || strings.Contains(audit, "gmail") {
+		t.Errorf("the audit or the log contains an address: %s", audit)
 	}
 
 	// The typed address may be another person's, whose lead, document and contact stay.
-	other := submitFrom(s, "another-person", typed)
-	apptest.Eventually(t, "the other lead arrives", func() bool { return s.ShowLead(other).State == lead.StateDelivered })
-	erase(s, right, "the contact of "+typed+" in the CRM")
-	s.Prints("deliveries verify") // The other lead's data is complete.
-	erase(s, typed)
+	s.isDelivered(s.submitFrom("another-person", typed))
+	erase := "leads erase --yes --server " + s.Base + " --email "
+	s.Prints(erase+right, "the contact of "+typed+" in the CRM")
+	s.Prints("deliveries verify")
+	s.Prints(erase + typed)
 	s.Prints("leads list", "no leads")
 }

@@ -1,11 +1,10 @@
 package mail
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,8 +18,8 @@ import (
 )
 
 // later moves everything that a stopped service has stored into the past.
-func later(t *testing.T, dir string, by time.Duration) {
-	t.Helper()
+func later(s *apptest.Site, by time.Duration) {
+	s.T.Helper()
 	seconds := fmt.Sprintf("'-%d seconds'", int(by.Seconds()))
 	const shifted = `(SELECT json_group_object(key, json_set(value, '$.at',
 strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', value ->> 'at', %[1]s))) FROM json_each(%[2]s))`
@@ -33,7 +32,7 @@ strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', value ->> 'at', %[1]s))) FROM json_each(%[2
 		`UPDATE river_job SET scheduled_at = datetime(scheduled_at, ` + seconds + `),
 attempted_at = datetime(attempted_at, ` + seconds + `)`,
 	} {
-		(&apptest.Site{T: t, Dir: dir}).Damage(statement)
+		s.Damage(statement)
 	}
 }
 
@@ -42,86 +41,73 @@ attempted_at = datetime(attempted_at, ` + seconds + `)`,
 // ends as unconfirmed. Sending it again is a new mail. The mail to an owner is dropped then.
 func TestKilledWhileMailing(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{}, "ADMIN_TOKENS=owner@lumen.test:sales:1123456789abcdef")
-	dir := t.TempDir()
-	run := func(args ...string) string {
-		out, _ := apptest.Command(t, append(env, "ENVIRONMENT=development", "DATA_DIR="+dir), args...)
-		return out
-	}
+	const owner, waits, unconfirmed = "owner@lumen.test", `handed over but not confirmed`, `"UNCONFIRMED"`
+	server, env := apptest.MailServer(t, smtptest.Options{}, "ADMIN_TOKENS="+apptest.Owners(owner))
+	s := apptest.NewSite(t, env...)
 	shows := func(what, text string, number int) {
 		t.Helper()
 		apptest.Eventually(t, what, func() bool {
 			time.Sleep(time.Second) // each check starts a process
-			return strings.Count(run("deliveries", "list", "--state", "all", "--json"), text) == number
+			out, _ := s.Run("deliveries", "list", "--state", "all", "--json")
+			return strings.Count(out, text) == number
 		})
 	}
-	recipients := []string{address("killed"), "sales@lumen.test"}
+	recipients := []string{address("killed"), sales}
 	sent := func(copies int) {
 		t.Helper()
-		apptest.Eventually(t, fmt.Sprintf("the server has %d copies", copies), func() bool {
-			return len(server.Mails()) >= len(recipients)*copies
-		})
 		for _, to := range recipients {
-			if n, ids := countMails(server, to); n != copies || ids != 1 {
-				t.Errorf("%s has %d mails with %d ids, want %d with one", to, n, ids, copies)
+			apptest.Mailed(t, server, to, copies)
+			ids := map[string]bool{}
+			for _, m := range apptest.MailsTo(server, to) {
+				ids[m.Header.Get("Message-ID")] = true
+			}
+			if len(ids) != 1 {
+				t.Errorf("the %d mails to %s have %d ids, want one", copies, to, len(ids))
 			}
 		}
 	}
-	const waits = `handed over but not confirmed`
 
-	service := apptest.Launch(t, dir, env...)
+	s.Start()
 	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Hang})
-	id := service.Submit("killed", `"contact": {"email": "killed@client.test"}`)
+	id := s.Submit("killed", `"contact": {"email": "killed@client.test"}`)
 	sent(1)
-	_ = service.End(syscall.SIGKILL)
+	_ = s.End(syscall.SIGKILL)
 
-	later(t, dir, 5*time.Minute)
-	service = apptest.Launch(t, dir, env...)
+	later(s, 5*time.Minute)
+	s.Start()
 	shows("both mails wait for a repetition after the kill", waits, 2)
-	if out := run("leads", "assign", id, "owner@lumen.test"); !strings.Contains(out, "owner@lumen.test") {
-		t.Errorf("assigning prints %s", out)
-	}
-	recipients = append(recipients, "owner@lumen.test")
+	s.Prints("leads assign "+id+" "+owner, owner)
+	recipients = append(recipients, owner)
 	sent(1)
-	if err := service.End(syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
+	s.Stop(t)
 
-	later(t, dir, time.Hour)
-	service = apptest.Launch(t, dir, env...)
+	later(s, time.Hour)
+	s.Start()
 	sent(2)
-	if err := service.End(syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
+	s.Stop(t)
 	shows("both mails wait for the last repetition after the stop", waits, 2)
-	if out := run("doctor"); !strings.Contains(out, "none is late") {
+	if out, _ := s.Run("doctor"); !strings.Contains(out, "none is late") {
 		t.Errorf("while they wait, the doctor prints %s", out)
 	}
 
 	server.Heal()
-	server.Fail(smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Reset})
-	later(t, dir, 6*time.Hour)
-	service = apptest.Launch(t, dir, env...)
+	server.Fail(lost("", 0))
+	later(s, 6*time.Hour)
+	s.Start()
 	sent(3)
-	shows("both mails are unconfirmed", `"UNCONFIRMED"`, 2)
-	if err := service.End(syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
+	shows("both mails are unconfirmed", unconfirmed, 2)
+	s.Stop(t)
 
-	later(t, dir, 24*time.Hour)
-	apptest.Launch(t, dir, env...)
-
+	later(s, 24*time.Hour)
+	s.Start()
 	server.Heal()
-	if out := run("deliveries", "resend", id, "--target", "sales-mail"); !strings.Contains(out, lead.Reference(id)) {
-		t.Errorf("resending prints %s", out)
-	}
-	shows("the mail to sales is sent again", `"UNCONFIRMED"`, 1)
-	to := "sales@lumen.test"
-	apptest.Mailed(t, server, to, 4)
-	if _, ids := countMails(server, to); ids != 2 {
+	s.Prints("deliveries resend "+id+" --target sales-mail", lead.Reference(id))
+	shows("the mail to sales is sent again", unconfirmed, 1)
+	again := apptest.Mailed(t, server, sales, 4)
+	if again.Header.Get("Message-ID") == apptest.MailsTo(server, sales)[0].Header.Get("Message-ID") {
 		t.Error("the fourth mail to sales has the id of the first")
 	}
-	if n := len(apptest.MailsTo(server, "owner@lumen.test")); n != 3 {
+	if n := len(apptest.MailsTo(server, owner)); n != 3 {
 		t.Errorf("the owner has %d mails, want 3", n)
 	}
 }
@@ -130,31 +116,23 @@ func TestKilledWhileMailing(t *testing.T) {
 // limit. Mails to sales are still sent. The doctor reports the likely cause.
 func TestMailsFromOneNetwork(t *testing.T) {
 	t.Parallel()
-	server, env := apptest.MailServer(t, smtptest.Options{},
-		"TRUSTED_PROXIES=127.0.0.1", "RATE_LIMITS=on", "VISITOR_MAILS_PER_HOUR=6")
-	s := apptest.Start(t, env...)
-
+	s := start(t, "TRUSTED_PROXIES=127.0.0.1", "RATE_LIMITS=on", "VISITOR_MAILS_PER_HOUR=6")
 	var ids []string
 	for i := range 8 {
-		from := fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i+1)
-		ids = append(ids, submitMailed(s, fmt.Sprintf("session-%d", i), from))
+		ids = append(ids, s.submit(fmt.Sprint("session-", i), fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i+1)))
+	}
+	for _, id := range ids {
+		s.Reaches(id, lead.SalesMail, lead.Delivered)
 	}
 	var waiting []string
 	apptest.Eventually(t, "all but two are mailed", func() bool {
-		waiting = nil
-		for _, id := range ids {
-			d := s.Deliveries(id)
-			if d[lead.SalesMail].State != lead.Delivered {
-				return false
-			}
-			if d[lead.VisitorMail].Paused != "" {
-				waiting = append(waiting, id)
-			}
-		}
-		return len(waiting) == 2 && len(server.Mails()) == 6+8
+		waiting = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+			return s.Deliveries(id)[lead.VisitorMail].Paused == ""
+		})
+		return len(waiting) == 2 && len(s.server.Mails()) == 6+8
 	})
 	for _, id := range waiting {
-		if got := fmt.Sprint(leadAsOperator(s, id, "noMailReason")); !strings.Contains(got, "SERVICE_LIMIT") {
+		if got := s.noMailReason(id); got != "SERVICE_LIMIT" {
 			t.Errorf("the reason is %s", got)
 		}
 	}
@@ -164,12 +142,12 @@ func TestMailsFromOneNetwork(t *testing.T) {
 	if !strings.Contains(out, warning) || !strings.Contains(out, "TRUSTED_PROXIES") {
 		t.Errorf("the doctor prints %s", out)
 	}
-	other := submitMailed(s, "other", "X-Forwarded-For: 2001:db8:1::1")
+	other := s.submit("other", "X-Forwarded-For: 2001:db8:1::1")
 	s.Reaches(other, lead.SalesMail, lead.Delivered)
 	if out, _ = s.Command("doctor"); strings.Contains(out, warning) {
 		t.Errorf("with two networks the doctor prints %s", out)
 	}
-	if n := len(server.Mails()); n != 6+9 {
+	if n := len(s.server.Mails()); n != 6+9 {
 		t.Errorf("the server accepted %d mails, want 6 to visitors and 9 to sales", n)
 	}
 }
@@ -179,23 +157,16 @@ func TestMailsFromOneNetwork(t *testing.T) {
 // be started as root.
 func openSMTPD(t *testing.T) (addr, folder string) {
 	t.Helper()
-	program, err := exec.LookPath("smtpd")
-	if err == nil && os.Getuid() != 0 {
-		err = fmt.Errorf("%s must be started as root", program)
+	if os.Getuid() != 0 {
+		apptest.SkipWithout(t, errors.New("smtpd must be started as root"))
 	}
-	apptest.SkipWithout(t, err)
-
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	addr = listener.Addr().String()
-	_ = listener.Close()
+	addr = apptest.FreeAddress(t)
 	host, port, _ := net.SplitHostPort(addr)
+
 	// The server delivers as a user that cannot read the folders of t.TempDir.
 	dir, err := os.MkdirTemp("", "siteapi-smtpd-")
-	if err == nil {
-		err = os.Chmod(dir, 0o777) //nolint:gosec // see above
-	}
 	must(t, err)
+	must(t, os.Chmod(dir, 0o777)) //nolint:gosec // see above
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	folder, file := filepath.Join(dir, "mail"), filepath.Join(dir, "smtpd.conf")
 	config := fmt.Sprintf(`table users { "@" = nobody }
@@ -205,24 +176,7 @@ match from any for any action "keep"
 `, host, port, folder)
 	must(t, os.WriteFile(file, []byte(config), 0o600))
 
-	var out apptest.SyncBuffer
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-d", "-f", file)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	must(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Log(out.String())
-		}
-	})
-	apptest.Eventually(t, "the mail server listens", func() bool {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	})
+	apptest.Serve(t, addr, nil, "smtpd", "-d", "-f", file)
 	return addr, folder
 }
 
@@ -233,14 +187,14 @@ func TestMailThroughOpenSMTPD(t *testing.T) {
 	s := apptest.Start(t,
 		"SMTP_URL=smtp://"+addr,
 		"MAIL_FROM=quotes@lumen.test",
-		"SALES_MAIL_TO=sales@lumen.test",
+		"SALES_MAIL_TO="+sales,
 		apptest.Quick,
 	)
 	if out, _ := s.Command("doctor"); !strings.Contains(out, "accepts mails from") {
 		t.Errorf("the doctor prints %s", out)
 	}
 
-	submitMailed(s, "ana")
+	mailing{Service: s}.submit("ana")
 	found := map[string]string{} // mails by recipient
 	apptest.Eventually(t, "both mails are delivered", func() bool {
 		mails, _ := filepath.Glob(filepath.Join(folder, "new", "*"))
@@ -253,7 +207,7 @@ func TestMailThroughOpenSMTPD(t *testing.T) {
 		return len(mails) == 2
 	})
 	if !strings.Contains(found[address("ana")], `filename="quote-`) ||
-		!strings.Contains(found["sales@lumen.test"], "Reply-To: <"+address("ana")+">") {
+		!strings.Contains(found[sales], "Reply-To: <"+address("ana")+">") {
 		t.Errorf("delivered: %v", found)
 	}
 }
@@ -272,23 +226,19 @@ func TestMailInProduction(t *testing.T) {
 		"SMTP_URL=smtps://siteapi:s3cret%2Fpass%3Aword@127.0.0.1:" + port,
 		"SSL_CERT_FILE=" + certificate,
 	})
-	dir := t.TempDir()
-	r := apptest.Launch(t, dir, env...)
-	r.Submit("visit") // its address is in example.com
-	apptest.Mailed(t, server, "sales@lumen.test", 1)
-
-	all := append(env, "DATA_DIR="+dir)
+	s := apptest.NewSite(t, env...).Start()
+	s.Submit("visit") // its address is in example.com
+	apptest.Mailed(t, server, sales, 1)
 	apptest.Eventually(t, "the visitor's mail is not sent", func() bool {
-		out, _ := apptest.Command(t, all, "deliveries", "list", "--state", "not-sent")
+		out, _ := s.Run("deliveries", "list", "--state", "not-sent")
 		return strings.Contains(out, "RFC 2606")
 	})
+
 	server.Forget()
-	if out, _ := apptest.Command(t, all, "doctor"); !strings.Contains(out, "logged in") || strings.Contains(out, "s3cret") ||
+	if out, _ := s.Run("doctor"); !strings.Contains(out, "logged in") || strings.Contains(out, "s3cret") ||
 		len(server.Mails()) > 0 {
 		t.Errorf("the doctor prints %s", out)
 	}
-	if out, code := apptest.Command(t, all, "mail", "test", "--to", "me@client.test"); code != 0 ||
-		len(apptest.MailsTo(server, "me@client.test")) != 1 {
-		t.Errorf("mail test: %d %s", code, out)
-	}
+	s.Prints("mail test --to me@client.test")
+	apptest.Mailed(t, server, "me@client.test", 1)
 }

@@ -2,8 +2,7 @@ package quotes
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,49 +18,34 @@ func TestConsents(t *testing.T) {
 	s := apptest.Start(t, apptest.Quick)
 	s.WriteContent(`[{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri\r\npe e-mail."},` +
 		`{"_id":"siteSettings","_type":"siteSettings"}]`)
-	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
+	s.InvalidateAll()
 
 	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-		session := strings.ToLower(endpoint)
-		input := apptest.NewLead(session, `"consents": [
+		input := apptest.NewLead(endpoint, `"consents": [
 			{"purpose": "news", "given": false},
 			{"purpose": "news", "given": true, "text": " Știri\r\npe e-mail. "},
 			{"purpose": "terms", "given": true, "text": "Terms of a stranger"}]`)
 		id := s.MustSubmit(endpoint, input)
 
-		answers := func() string {
-			text, err := json.Marshal(s.ShowLead(id).Consents)
-			if err != nil {
-				t.Error(err)
-			}
-			return string(text)
-		}
-		if text := answers(); text != `[{"purpose":"news","given":true,"text":"Știri\npe e-mail.","siteWording":true},`+
+		text, err := json.Marshal(s.ShowLead(id).Consents)
+		if err != nil || string(text) != `[{"purpose":"news","given":true,"text":"Știri\npe e-mail.","siteWording":true},`+
 			`{"purpose":"terms","given":true,"text":"Terms of a stranger","siteWording":false}]` {
 			t.Errorf("the lead has %s", text)
 		}
 
-		holds := func(folder, want string) func() bool {
-			return func() bool {
-				for _, name := range s.Files(folder) {
-					data, err := os.ReadFile(filepath.Join(s.DataDir, folder, name))
-					if err == nil && strings.Contains(string(data), session+"@") && strings.Contains(string(data), want) {
-						return true
-					}
-				}
-				return false
-			}
+		has := func(system, text string) {
+			t.Helper()
+			apptest.Eventually(t, "the "+system+" has "+text, func() bool {
+				return strings.Contains(delivered(s, system, id), text)
+			})
 		}
-		apptest.Eventually(t, "the CMS has the consents", holds("cms", "Terms of a stranger"))
-		apptest.Eventually(t, "the CRM has the consents", holds("crm", "news: given; terms: given, not to the site's wording"))
+		has("cms", "Terms of a stranger")
+		has("crm", "news: given; terms: given, not to the site's wording")
 
-		out, err := s.Command("leads", "withdraw", id, "--purpose", "news")
-		if err != nil || !strings.HasPrefix(strings.Join(strings.Fields(out), " "), "leads 1 ") {
-			t.Errorf("withdrawing: %v %s", err, out)
-		}
-		apptest.Eventually(t, "the CMS has the withdrawal", holds("cms", "withdrawnAt"))
-		apptest.Eventually(t, "the CRM has the withdrawal", holds("crm", "news: withdrawn "+time.Now().UTC().Format(time.DateOnly)))
-		if _, err := s.Command("leads", "withdraw", session+"@example.com", "--purpose", "news"); err == nil {
+		s.Prints("leads withdraw --purpose news "+id, "leads", "1")
+		has("cms", "withdrawnAt")
+		has("crm", "news: withdrawn "+time.Now().UTC().Format(time.DateOnly))
+		if _, err := s.Command("leads", "withdraw", id, "--purpose", "news"); err == nil {
 			t.Error("a consent was withdrawn twice")
 		}
 
@@ -97,7 +81,7 @@ func TestConsentsDoNotWaitForTheCMS(t *testing.T) {
 	})
 
 	stubs.CMS.Fail(faulttest.Of(faulttest.Hang).On("query").Times(-1))
-	s.Do("POST", "/api/cache/clear?all=true", "", apptest.CacheAuth)
+	s.InvalidateAll()
 	id := submit("hanging")
 	if s.Log.Has("cannot fetch content from the CMS") {
 		t.Error("the lead was stored only after the request to the CMS had failed")
@@ -125,20 +109,12 @@ func TestTrackContact(t *testing.T) {
 				},
 				[]any{object{"purpose": "save_progress", "given": true, "text": "Keep it"}},
 			} {
-				session := endpoint + "-" + []string{"without", "with"}[i]
-				input := object{
-					"sessionId": session,
-					"formData":  object{"email": "ana@example.com"},
-					"consents":  consents,
-				}
-				if got := s.TrackThrough(endpoint, input); got.Data["success"] != true {
-					t.Error(got)
-				}
-				stored, err := s.App.Data.Store.Session(t.Context(), session)
-				if err != nil || (stored.Hints.Email != "") != want[i] ||
-					(stored.Hints.Consent != "") != (want[i] && i == 1) ||
-					stored.Hints.Agreed != (want[i] && i == 1) {
-					t.Errorf("%s: %s stores %+v (%v)", setting, session, stored.Hints, err)
+				id := fmt.Sprint(endpoint, i)
+				s.TrackThrough(endpoint, object{"sessionId": id, "formData": object{"email": "ana@example.com"}, "consents": consents})
+				hints := session(s, id).Hints
+				agreed := want[i] && i == 1
+				if (hints.Email != "") != want[i] || (hints.Consent != "") != agreed || hints.Agreed != agreed {
+					t.Errorf("%s: %s stores %+v", setting, id, hints)
 				}
 			}
 		})

@@ -1,10 +1,8 @@
 package quotes
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -66,10 +64,10 @@ func waitForEstimate(s *apptest.Service, selections object, low float64) (revisi
 	return revision
 }
 
-// submitPriced submits a quote request, and returns the id and the stored lead.
+// submitPriced submits a quote request, and returns the stored lead.
 func submitPriced(
 	s *apptest.Service, endpoint, session string, selections object, e lead.Estimate, revision string,
-) (string, lead.Lead) {
+) lead.Lead {
 	s.T.Helper()
 	input := apptest.ValidLead(session + endpoint)
 	input["selections"], input["locale"] = selections, "en"
@@ -77,12 +75,11 @@ func submitPriced(
 	s.TrackThrough("REST", object{"sessionId": session + endpoint})
 
 	got := s.SubmitThrough(endpoint, input)
-	id := got.ID()
-	stored, err := s.App.Data.Store.Lead(s.T.Context(), id)
+	stored, err := s.App.Data.Store.Lead(s.T.Context(), got.ID())
 	if err != nil {
 		s.T.Fatalf("%s: %v", got, err)
 	}
-	return id, stored
+	return stored
 }
 
 func euros(low, high float64) lead.Estimate {
@@ -94,7 +91,6 @@ var webApp = object{"projectType": "web-app"}
 func TestContractEstimate(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
-	waitForEstimate(s, webApp, 12000)
 	until := time.Now().UTC().AddDate(0, 0, 10).Format(time.DateOnly)
 	line := func(field string, slug any, label string, amount float64) any {
 		return object{"field": field, "slug": slug, "label": label, "amount": amount}
@@ -121,13 +117,11 @@ func TestContractEstimate(t *testing.T) {
 		"nothing priced": {object{"projectType": "nope", "features": nil}, nil, nil, []any{"nope"}, []any{}},
 	} {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-			got := s.Through(endpoint, "estimateQuote", object{"selections": tt.selections, "locale": "ro"})
-			if tt.min != nil { // there is no revision until the rules are stored
-				apptest.Eventually(t, "a revision", func() bool {
-					got = s.Through(endpoint, "estimateQuote", object{"selections": tt.selections, "locale": "ro"})
-					return got.Data["revision"] != nil
-				})
-			}
+			var got apptest.Outcome
+			apptest.Eventually(t, "a revision", func() bool { // there is none until the rules are stored
+				got = s.Through(endpoint, "estimateQuote", object{"selections": tt.selections, "locale": "ro"})
+				return got.Data["revision"] != nil || tt.min == nil
+			})
 			want := object{
 				"min": tt.min, "max": tt.max, "currency": nil, "lines": tt.lines, "unpriced": tt.unpriced,
 				"validUntil": nil, "revision": got.Data["revision"], "preview": false,
@@ -150,7 +144,7 @@ func TestEstimateWithoutRules(t *testing.T) {
 	if got.Data["min"] != nil || got.Data["revision"] != nil || !strings.Contains(got.Raw, `"unpriced":[]`) {
 		t.Errorf("got %s", got)
 	}
-	_, stored := submitPriced(s, "REST", "1", webApp, euros(1, 1), "")
+	stored := submitPriced(s, "REST", "1", webApp, euros(1, 1), "")
 	if stored.PriceStatus != "" || stored.SentEstimate != nil || stored.Price != nil || stored.Signals != nil ||
 		stored.Estimate != euros(1, 1) {
 		t.Errorf("the lead is stored as %+v", stored)
@@ -181,7 +175,7 @@ func TestContractPriceOfALead(t *testing.T) {
 		{object{"projectType": "nope"}, euros(0, 0), euros(1000, 1500), lead.Unpriced, []lead.Signal{unpriced, mismatch}},
 	} {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-			_, got := submitPriced(s, endpoint, fmt.Sprint("lead-", i), tt.selections, tt.sent, "")
+			got := submitPriced(s, endpoint, fmt.Sprint("lead-", i), tt.selections, tt.sent, "")
 			if got.Estimate != tt.want || got.PriceStatus != tt.status || !slices.Equal(got.Signals, tt.signals) ||
 				got.SentEstimate == nil || *got.SentEstimate != tt.sent || got.InReview {
 				t.Errorf("%+v: stored %+v", tt, got)
@@ -196,10 +190,10 @@ func TestContractHonoredPrices(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
 	shown := waitForEstimate(s, webApp, 12000)
-	first, _ := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), "")
+	first := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), "")
 	publish(s, priceContent(enforced, 20000))
 	current := waitForEstimate(s, webApp, 20000)
-	if again, _ := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), ""); again != first {
+	if again := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), ""); again.ID != first.ID {
 		t.Error("the changed price created another lead")
 	}
 
@@ -222,7 +216,7 @@ func TestContractHonoredPrices(t *testing.T) {
 			must(t, s.App.Data.Store.UseRevision(t.Context(), r, time.Now().Add(-tt.ago)))
 		}
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-			_, got := submitPriced(s, endpoint, strings.ReplaceAll(name, " ", "-"), webApp, euros(12000, 18000), tt.revision)
+			got := submitPriced(s, endpoint, strings.ReplaceAll(name, " ", "-"), webApp, euros(12000, 18000), tt.revision)
 			mismatch := slices.Contains(got.Signals, lead.EstimateMismatch)
 			if got.Estimate.Min != tt.want || got.PriceStatus != tt.status || mismatch != (tt.want != 12000) {
 				t.Errorf("%s: stored %+v", name, got)
@@ -242,15 +236,15 @@ func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 
 	again := apptest.Start(t, s.Env...)
 	for _, of := range []*apptest.Service{s, again} {
-		if _, stored := submitPriced(of, "REST", "1", webApp, euros(1, 1), ""); stored.Estimate != euros(12000, 18000) {
+		if stored := submitPriced(of, "REST", "1", webApp, euros(1, 1), ""); stored.Estimate != euros(12000, 18000) {
 			t.Errorf("the lead is stored as %+v", stored)
 		}
 	}
 
 	submitPriced(s, "REST", "2", object{"projectType": "unknown"}, euros(0, 0), "")
-	out, err := s.Command("leads", "list")
-	if err != nil || strings.Count(out, "to be agreed") != 1 || strings.Contains(out, " 0 EUR") {
-		t.Errorf("%v: listed as %s", err, out)
+	out := s.Prints("leads list").Out
+	if strings.Count(out, "to be agreed") != 1 || strings.Contains(out, " 0 EUR") {
+		t.Errorf("listed as %s", out)
 	}
 	const fields = `{ max currency toBeAgreed } `
 	shown := string(s.Response(schema.RoleViewer,
@@ -268,7 +262,7 @@ func TestPricesOnTrial(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(onTrial, 12000))
 	for low, differs := range map[float64]bool{11900: false, 5000: true} {
-		_, got := submitPriced(s, "REST", fmt.Sprint("trial", low), webApp, euros(low, 18000), "")
+		got := submitPriced(s, "REST", fmt.Sprint("trial", low), webApp, euros(low, 18000), "")
 		if got.Estimate.Min != low || got.PriceStatus != lead.NotVerified || got.Signals != nil || got.Price == nil ||
 			got.Price.Differs != differs || got.Price.Lines != nil || got.Price.ValidUntil != "" {
 			t.Errorf("stored %+v, %+v", got, got.Price)
@@ -279,22 +273,18 @@ func TestPricesOnTrial(t *testing.T) {
 // The PDF lists the prices in the requested language.
 func TestPDFListsPrices(t *testing.T) {
 	t.Parallel()
-	_, err := exec.LookPath("pdftotext")
-	apptest.SkipWithout(t, err)
 	s := startPriced(t, priceContent(enforced, 12000))
 	selections := object{"projectType": "web-app", "features": []any{"seo", "nope"}, "timeline": "rush"}
-	id, _ := submitPriced(s, "REST", "pdf", selections, euros(1, 2), "")
+	id := submitPriced(s, "REST", "pdf", selections, euros(1, 2), "").ID
 
 	for locale, want := range map[string][]string{
 		"en": {"€12,000.00", "€333.33", "€2,466.67", "to be confirmed", "Valid until "},
 		"ro": {"Aplicație web", "12.000,00 €", "de confirmat", "Valabil până la "},
 	} {
-		cmd := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
-		cmd.Stdin = bytes.NewReader(s.Do("GET", "/api/quote/pdf?locale="+locale+"&id="+id, "").Body)
-		text, err := cmd.Output()
+		text := apptest.PDFText(t, s.Do("GET", "/api/quote/pdf?locale="+locale+"&id="+id, "").Body)
 		for _, words := range want {
-			if err != nil || !strings.Contains(string(text), words) {
-				t.Errorf("%s: %v, no %q in\n%s", locale, err, words, text)
+			if !strings.Contains(text, words) {
+				t.Errorf("%s: no %q in\n%s", locale, words, text)
 			}
 		}
 	}

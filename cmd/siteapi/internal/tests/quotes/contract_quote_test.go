@@ -2,8 +2,6 @@ package quotes
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,35 +14,37 @@ import (
 func TestContractTrack(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
-	for name, input := range map[string]object{
-		"everything": {
+	for _, tt := range []struct {
+		input    object
+		accepted bool
+	}{
+		{object{
 			"sessionId":  "s:1",
 			"selections": object{"projectType": "web-app", "features": []any{"a"}},
 			"estimate":   object{"min": 1, "max": 2, "currency": "EUR"},
 			"formData":   object{"email": "a@b.co", "firstName": "A"},
-		},
-		"session id only":              {"sessionId": "A-Z_a.z:0-9"},
-		"session id of 128 characters": {"sessionId": strings.Repeat("s", 128)},
-		"incomplete values": {
+		}, true},
+		{object{"sessionId": "A-Z_a.z:0-9"}, true},
+		{object{"sessionId": strings.Repeat("s", 128)}, true},
+		{object{
 			"sessionId":  "s",
 			"selections": object{"projectType": "", "features": []any{"Not A Slug", nil}},
 			"estimate":   object{"min": -5, "max": 1e12, "currency": "?"},
 			"formData":   object{"email": "ana@", "firstName": "A"},
-		},
-		"hints of wrong types": {
+		}, true},
+		{object{
 			"sessionId": "s", "selections": 5, "estimate": object{"min": object{}}, "formData": []any{1},
-		},
-		"no session id":                {"selections": object{"projectType": "x"}},
-		"session id of 129 characters": {"sessionId": strings.Repeat("s", 129)},
-		"session id with a space":      {"sessionId": "a b"},
+		}, true},
+		{object{"selections": object{"projectType": "x"}}, false},
+		{object{"sessionId": strings.Repeat("s", 129)}, false},
+		{object{"sessionId": "a b"}, false},
 	} {
 		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-			got := s.TrackThrough(endpoint, input)
-			want := object{"success": true, "sessionId": input["sessionId"]}
-			if refused := got.Fields["sessionId"] != ""; refused != slices.Contains(
-				[]string{"no session id", "session id of 129 characters", "session id with a space"}, name) ||
-				!refused && !reflect.DeepEqual(got.Data, want) || refused && got.Code != "BAD_USER_INPUT" {
-				t.Errorf("%s: %s", name, got)
+			got := s.TrackThrough(endpoint, tt.input)
+			want := object{"success": true, "sessionId": tt.input["sessionId"]}
+			if tt.accepted && !reflect.DeepEqual(got.Data, want) ||
+				!tt.accepted && (got.Code != "BAD_USER_INPUT" || got.Fields["sessionId"] == "") {
+				t.Errorf("%v: %s", tt.input, got)
 			}
 		})
 	}
@@ -70,9 +70,7 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 		s.TrackThrough("REST", state)
 	}
 
-	got, err := s.App.Data.Store.Session(t.Context(), "v-1")
-	must(t, err)
-
+	got := session(s, "v-1")
 	if got.Visits != 2 || got.Selections.ProjectType != "shop" ||
 		!slices.Equal(got.Selections.Features, []string{"blog"}) ||
 		got.Estimate.Min == nil || *got.Estimate.Min != 10 || got.Estimate.Max != nil ||
@@ -99,15 +97,13 @@ func TestContractSubmit(t *testing.T) {
 		}
 
 		apptest.Eventually(t, "both deliveries arrive", func() bool {
-			return slices.Contains(s.Files("cms"), "quoteSubmission."+id+".json") && len(s.Files("crm")) == 1
+			return delivered(s, "cms", id) != "" && delivered(s, "crm", id) != ""
 		})
-
-		stored, err := os.ReadFile(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
-		must(t, err)
+		stored := delivered(s, "cms", id)
 		for _, part := range []string{
-			`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "20400.5",
+			`"_type"`, `quoteSubmission.` + id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "20400.5",
 		} {
-			if !bytes.Contains(stored, []byte(part)) {
+			if !strings.Contains(stored, part) {
 				t.Errorf("the stored document lacks %s: %s", part, stored)
 			}
 		}
@@ -118,11 +114,11 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
 
-	cases := map[string]struct {
+	for _, c := range []struct {
 		input  object
 		fields []string
 	}{
-		"nothing": {object{}, []string{
+		{object{}, []string{
 			"contact.email",
 			"contact.firstName",
 			"contact.lastName",
@@ -132,7 +128,7 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 			"selections.projectType",
 			"sessionId",
 		}},
-		"all wrong": {object{
+		{object{
 			"sessionId": "a b",
 			"locale":    "xx",
 			"contact": object{
@@ -164,17 +160,13 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 			"selections.timeline",
 			"sessionId",
 		}},
-	}
-
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-				got := s.SubmitThrough(endpoint, c.input)
-				if got.Code != "BAD_USER_INPUT" || !slices.Equal(got.FieldNames(), c.fields) ||
-					got.RequestID == "" || endpoint == "REST" && got.Status != 400 {
-					t.Errorf("got %s\nwant %v", got, c.fields)
-				}
-			})
+	} {
+		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+			got := s.SubmitThrough(endpoint, c.input)
+			if got.Code != "BAD_USER_INPUT" || !slices.Equal(got.FieldNames(), c.fields) ||
+				got.RequestID == "" || endpoint == "REST" && got.Status != 400 {
+				t.Errorf("got %s\nwant %v", got, c.fields)
+			}
 		})
 	}
 
@@ -252,21 +244,15 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 		"CMS_WEBHOOK_SECRET=sekret-hook",
 	)
 
-	id := s.SubmitThrough("REST", apptest.ValidLead("s")).
-		Data["submissionId"].(string)
-	s.Through("REST", "trackQuote", object{"input": object{
-		"sessionId": "s",
-		"formData":  object{"email": "ana@example.com", "firstName": "Ana"},
-	}})
-	s.Through("GraphQL", "submitQuote",
-		object{"input": object{"contact": object{"email": "ana@", "lastName": "Ionescu"}}})
+	id := s.SubmitThrough("REST", apptest.ValidLead("s")).ID()
+	s.TrackThrough("REST", object{"sessionId": "s", "formData": object{"email": "ana@example.com", "firstName": "Ana"}})
+	s.SubmitThrough("GraphQL", object{"contact": object{"email": "ana@", "lastName": "Ionescu"}})
 	s.Do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-cache")
 	s.Do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-wrong")
 	s.Do("GET", "/api/quote/pdf?id="+id+"&email=ana@example.com", "")
 
-	apptest.Eventually(t, "both deliveries arrive", func() bool {
-		return len(s.Files("cms")) == 1 && len(s.Files("crm")) == 1
-	})
+	s.Reaches(id, "cms", "delivered")
+	s.Reaches(id, "crm", "delivered")
 
 	log := s.Log.String()
 	if !strings.Contains(log, `"path":"/api/quote/submit"`) {

@@ -9,9 +9,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,31 +18,27 @@ import (
 	"siteapi/schema"
 )
 
-const sameOrigin = "Sec-Fetch-Site: same-origin"
+const (
+	sameOrigin = "Sec-Fetch-Site: same-origin"
+	asForm     = "Content-Type: application/x-www-form-urlencoded"
+)
 
 // submitForPage submits a lead whose typed fields have markup and two consents, and returns
 // its id.
 func submitForPage(s *apptest.Service, session string) string {
 	s.T.Helper()
-	input := apptest.ValidLead(session)
-	apptest.Change(input, `"contact": {"company": "</title><script>alert(1)</script> & \"Sons\""}, "consents": [
+	return s.Submit(session, `"contact": {"email": "ana@example.com", "company": "</title><script>alert(1)</script> & \"Sons\""}, "consents": [
 		{"purpose": "marketing", "given": true, "text": "<b>News</b>"},
 		{"purpose": "partners", "given": true},
 		{"purpose": "surveys", "given": false}]`)
-	return s.MustSubmit("REST", input)
 }
 
 // postForm sends a form of the page, and follows no redirect.
 func postForm(s *apptest.Service, path string, fields url.Values, headers ...string) apptest.Response {
 	s.T.Helper()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	headers = append(headers, "Content-Type: application/x-www-form-urlencoded")
-	resp, err := apptest.Send(s.T.Context(), client, "POST", s.Base+"/api/quote/page/"+path, fields.Encode(), headers...)
-	must(s.T, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(s.T, err)
-	return apptest.Response{Status: resp.StatusCode, Header: resp.Header, Body: body}
+	direct := s.Client
+	direct.HTTP = apptest.NoRedirects
+	return direct.Do("POST", "/api/quote/page/"+path, fields.Encode(), append(headers, asForm)...)
 }
 
 // The page has a strict policy, says the same as the PDF in each language, and shows
@@ -84,36 +77,27 @@ func TestQuotePage(t *testing.T) {
 var (
 	notShown = regexp.MustCompile(`(?s)<head>.*</head>|<div class="screen">.*</div>|<[^>]*>`)
 	blanks   = regexp.MustCompile(`[\s\x{a0}]+`)
+	inPDF    = regexp.MustCompile(`^(\d|/|·|of|de|din|Page|Página|Pagina)$`) // the footer, and numbers of the steps
 )
 
 // wantTextsOfPDF compares the words of the printed page with those of the PDF, apart from
 // its footer.
 func wantTextsOfPDF(t *testing.T, s *apptest.Service, id string, locale schema.Locale, page string) {
 	t.Helper()
-	_, err := exec.LookPath("pdftotext")
-	apptest.SkipWithout(t, err)
-
-	file := filepath.Join(t.TempDir(), "quote.pdf")
-	pdf := s.Do("GET", "/api/quote/pdf?id="+id+"&locale="+string(locale), "")
-	must(t, os.WriteFile(file, pdf.Body, 0o600))
-	out, err := exec.CommandContext(t.Context(), "pdftotext", "-raw", file, "-").Output()
-	must(t, err)
-
 	words := func(text string) []string {
 		list := strings.Fields(blanks.ReplaceAllString(text, " "))
 		slices.Sort(list)
 		return slices.Compact(list)
 	}
-	shown, printed := words(html.UnescapeString(notShown.ReplaceAllString(page, " "))), words(string(out))
+	pdf := s.Do("GET", "/api/quote/pdf?id="+id+"&locale="+string(locale), "").Body
+	shown, printed := words(html.UnescapeString(notShown.ReplaceAllString(page, " "))), words(apptest.PDFText(t, pdf))
 	for _, word := range shown {
 		if !slices.Contains(printed, word) {
 			t.Errorf("%s: the PDF lacks %q of the page", locale, word)
 		}
 	}
 	for _, word := range printed {
-		isFoot := regexp.MustCompile(`^(\d|/|·|of|de|din|Page|Página|Pagina)$`).MatchString(word)
-		isNumber := regexp.MustCompile(`^\d$`).MatchString(word) // numbers of the steps
-		if !slices.Contains(shown, word) && !isFoot && !isNumber {
+		if !slices.Contains(shown, word) && !inPDF.MatchString(word) {
 			t.Errorf("%s: the page lacks %q of the PDF", locale, word)
 		}
 	}
@@ -174,17 +158,13 @@ func TestActsOnQuotePage(t *testing.T) {
 			}
 		}
 
-		l, err := s.App.Data.Store.Lead(t.Context(), id)
-		if err != nil || l.DeletionRequestedAt.IsZero() || l.Consents[0].WithdrawnAt == nil || l.Consents[1].WithdrawnAt != nil {
-			t.Errorf("the lead is %+v, %v", l, err)
-		}
-		if l, err := s.App.Data.Store.Lead(t.Context(), other); err != nil || l.Consents[0].WithdrawnAt != nil ||
-			!l.DeletionRequestedAt.IsZero() {
-			t.Errorf("another lead of the person is %+v, %v", l, err)
+		l, untouched := s.ShowLead(id), s.ShowLead(other)
+		if l.DeletionRequestedAt == nil || l.Consents[0].WithdrawnAt == nil || l.Consents[1].WithdrawnAt != nil ||
+			untouched.Consents[0].WithdrawnAt != nil || untouched.DeletionRequestedAt != nil {
+			t.Errorf("the lead is %+v, another one of the person %+v", l, untouched)
 		}
 		apptest.Eventually(t, "CMS and CRM know the withdrawal", func() bool {
-			stored, _ := os.ReadFile(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
-			return strings.Contains(string(stored), "withdrawnAt")
+			return strings.Contains(delivered(s, "cms", id), "withdrawnAt")
 		})
 
 		page := string(s.Do("GET", "/api/quote/page?locale=en&id="+id, "").Body)
@@ -192,7 +172,7 @@ func TestActsOnQuotePage(t *testing.T) {
 			strings.Contains(page, "Ask for deletion") || strings.Contains(page, "surveys") {
 			t.Errorf("the page is %s", page)
 		}
-		audit := string(s.Response(schema.RoleAdmin, `{ audit(first: 50) { edges { node { action actor lead } } } }`))
+		audit := s.Prints("audit list --json").Out
 		if strings.Count(audit, `"visitor"`) != 2 || strings.Count(audit, `"DELETION_REQUESTED"`) != 1 {
 			t.Errorf("the audit has %s", audit)
 		}
@@ -272,15 +252,14 @@ func TestForeignFormsOfQuotePage(t *testing.T) {
 		"id=%ZZ&purpose=a":                  400,
 		"id=" + id + "&purpose=" + strings.Repeat("a", 70_000): 413,
 	} {
-		got := s.Do("POST", "/api/quote/page/withdraw", body, sameOrigin, "Content-Type: application/x-www-form-urlencoded")
+		got := s.Do("POST", "/api/quote/page/withdraw", body, sameOrigin, asForm)
 		if got.Status != want {
 			t.Errorf("%.60s: %s, want %d", body, got, want)
 		}
 	}
 
-	l, err := s.App.Data.Store.Lead(t.Context(), id)
-	if err != nil || l.Consents[0].WithdrawnAt != nil || !l.DeletionRequestedAt.IsZero() {
-		t.Errorf("the lead was changed: %+v, %v", l, err)
+	if l := s.ShowLead(id); l.Consents[0].WithdrawnAt != nil || l.DeletionRequestedAt != nil {
+		t.Errorf("the lead was changed: %+v", l)
 	}
 }
 
@@ -301,8 +280,7 @@ func TestQuotePageBelowAPath(t *testing.T) {
 		// send follows redirects, and returns the address and the body of the result.
 		send := func(method, address, body string) (*url.URL, string) {
 			t.Helper()
-			resp, err := apptest.Send(t.Context(), http.DefaultClient, method, address, body,
-				sameOrigin, "Content-Type: application/x-www-form-urlencoded")
+			resp, err := apptest.Send(t.Context(), http.DefaultClient, method, address, body, sameOrigin, asForm)
 			must(t, err)
 			defer resp.Body.Close()
 			text, err := io.ReadAll(resp.Body)
@@ -358,11 +336,9 @@ func TestMarkupInEveryField(t *testing.T) {
 			{"_id": "o2", "_type": "quoteOption", "group": "feature", "slug": "blog", "label": localized},
 			{"_id": "quoteTexts", "_type": "quoteTexts", "quoteIntro": own, "terms": own},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.WriteContent(string(docs))
-		s.Do("POST", "/api/cache/invalidate", `{"type":"all"}`, apptest.CacheAuth)
+		s.InvalidateAll()
 
 		input := apptest.NewLead(session)
 		input["contact"] = object{
@@ -373,7 +349,7 @@ func TestMarkupInEveryField(t *testing.T) {
 		input["message"] = "Message" + mark
 		input["attribution"] = object{"source": "source" + mark, "referrer": "https://a.test/" + mark}
 		input["consents"] = []any{object{"purpose": "marketing", "given": true, "text": "Text" + mark}}
-		id, _ := s.Through("REST", "submitQuote", object{"input": input}).Data["submissionId"].(string)
+		id := s.MustSubmit("REST", input)
 		got := s.Do("GET", "/api/quote/page?id="+id, "")
 		for _, text := range []string{"Firm" + mark, "Street" + mark, "Company" + mark, "label" + mark, "own" + ours} {
 			if got.Status != 200 || !strings.Contains(html.UnescapeString(string(got.Body)), text) {

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -44,8 +42,7 @@ func vendor(t *testing.T) (url string, calls *atomic.Int64) {
 func wantDelivered(s *apptest.Service, id string, want bool) {
 	s.T.Helper()
 	there := func() bool {
-		_, err := os.Stat(filepath.Join(s.DataDir, "cms", "quoteSubmission."+id+".json"))
-		return err == nil && len(s.Deliveries(id)) == 4 // including the two mails that development writes to files
+		return delivered(s, "cms", id) != "" && len(s.Deliveries(id)) == 4 // including the two mails that development writes to files
 	}
 
 	if want {
