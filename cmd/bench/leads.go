@@ -81,12 +81,8 @@ const worked = `UPDATE leads SET status = submitted_at % 4,
 func fillSQLite(ctx context.Context, path string) {
 	pool := harness.Must(sqlite.OpenDB(ctx, path))
 	defer func() { _ = pool.Close() }()
-	db := harness.Must(sqlite.Open(ctx, sqlite.Options{
-		Path:  path,
-		Pool:  pool,
-		Log:   slog.New(slog.DiscardHandler),
-		Queue: func(*sql.Tx) store.Jobs { return noQueue{} },
-	}))
+	log := slog.New(slog.DiscardHandler)
+	db := harness.Must(sqlite.Open(ctx, path, pool, log, func(*sql.Tx) store.Jobs { return noQueue{} }))
 	defer func() { _ = db.Close() }()
 
 	fill(ctx, db.Store)
@@ -95,14 +91,10 @@ func fillSQLite(ctx context.Context, path string) {
 
 func fillPostgres(ctx context.Context, url string) {
 	pool := harness.Must(postgres.OpenPool(ctx, url))
-	db := harness.Must(postgres.Open(ctx, postgres.Options{
-		Pool:  pool,
-		Log:   slog.New(slog.DiscardHandler),
-		Queue: func(pgx.Tx) store.Jobs { return noQueue{} },
-	}))
-	defer func() { _ = db.Close() }()
+	defer pool.Close()
 
-	fill(ctx, db.Store)
+	log := slog.New(slog.DiscardHandler)
+	fill(ctx, harness.Must(postgres.Open(ctx, pool, log, func(pgx.Tx) store.Jobs { return noQueue{} })))
 
 	// Connections of the pool have short timeouts.
 	conn := harness.Must(pgx.Connect(ctx, url))

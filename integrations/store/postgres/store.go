@@ -19,29 +19,16 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Options are the parameters of [Open].
-type Options struct {
-	Pool *pgxpool.Pool // opened by [OpenPool], and closed by the caller
-	Log  *slog.Logger  // logs each applied migration
-
-	// Queue creates deliveries in the store's transactions.
-	Queue store.Queue[pgx.Tx]
-}
-
-// Store is the [store.Store] in PostgreSQL.
-type Store struct {
-	*store.Store
-	db *database
-}
-
-// Open brings the tables up to date.
-func Open(ctx context.Context, o Options) (*Store, error) {
-	if err := migrate(ctx, o.Pool, o.Log); err != nil {
+// Open brings the tables up to date and returns the store over a pool, which the caller
+// closes. The queue creates deliveries in the store's transactions, and log gets a line
+// for each applied migration.
+func Open(
+	ctx context.Context, pool *pgxpool.Pool, log *slog.Logger, queue store.Queue[pgx.Tx],
+) (*store.Store, error) {
+	if err := migrate(ctx, pool, log); err != nil {
 		return nil, Translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
-
-	db := &database{pool: o.Pool, queue: o.Queue}
-	return &Store{store.New(db), db}, nil
+	return store.New(&database{pool, queue}), nil
 }
 
 // migrationLock is the key of the advisory lock that guards migrations.
@@ -65,31 +52,23 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 	})
 }
 
-// Load returns the current load of the store.
-func (s *Store) Load() store.Load {
-	stats := s.db.pool.Stat()
+// Load returns the current load of a pool.
+func Load(pool *pgxpool.Pool) store.Load {
+	stats := pool.Stat()
 	return store.Load{Busy: int(stats.AcquiredConns()), Idle: int(stats.IdleConns())}
 }
 
 // Sizes returns the size of each table with its indexes, in bytes.
-func (s *Store) Sizes(ctx context.Context) (map[string]int64, error) {
-	sizes := map[string]int64{}
-	err := s.db.Query(ctx, `SELECT relname::text AS table, pg_total_relation_size(oid) AS size
-FROM pg_catalog.pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`, nil,
-		func(scan store.Scan) error {
-			var row struct {
-				Table string
-				Size  int64
-			}
-			err := scan(&row)
-			sizes[row.Table] = row.Size
-			return err
-		})
-	return sizes, err
-}
+func Sizes(ctx context.Context, pool *pgxpool.Pool) (map[string]int64, error) {
+	rows, err := pool.Query(ctx, `SELECT relname::text, pg_total_relation_size(oid)
+FROM pg_catalog.pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
+	if err != nil {
+		return nil, err
+	}
 
-// Close waits for running writes and closes all connections.
-func (s *Store) Close() error {
-	s.db.pool.Close()
-	return nil
+	sizes := map[string]int64{}
+	var table string
+	var size int64
+	_, err = pgx.ForEachRow(rows, []any{&table, &size}, func() error { sizes[table] = size; return nil })
+	return sizes, err
 }

@@ -41,7 +41,7 @@ func fillDisk(ctx context.Context, path string) error {
 		return err
 	}
 
-	s, err := openStore(ctx, path, &storetest.Jobs{})
+	s, err := storetest.OpenSQLite(ctx, path, &storetest.Jobs{})
 	if err != nil {
 		return err
 	}

@@ -42,9 +42,7 @@ func (*planner) Write(context.Context, func(context.Context, store.Tx) error) er
 // many leads there are.
 func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	t.Parallel()
-	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue)
-	must(t, err)
-	t.Cleanup(func() { _ = o.Close() })
+	_, pool := open(t, t.TempDir()+"/plan.db", nil)
 
 	now := time.Now()
 	for name, f := range map[string]store.Filter{
@@ -66,7 +64,7 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 		for _, newest := range []bool{false, true} {
 			f.Newest, f.Limit = newest, 50
 
-			p := &planner{DB: o.pool}
+			p := &planner{DB: pool}
 			for _, err := range store.New(p).Leads(t.Context(), f) {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -20,16 +20,6 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Options are the parameters of [Open].
-type Options struct {
-	Path string       // the database file
-	Pool *sql.DB      // opened by [OpenDB] and shared with the delivery queue
-	Log  *slog.Logger // logs each applied migration
-
-	// Queue creates deliveries in the store's transactions.
-	Queue store.Queue[*sql.Tx]
-}
-
 // Store is the [store.Store] in one SQLite file.
 type Store struct {
 	*store.Store
@@ -39,27 +29,31 @@ type Store struct {
 // readers is the number of connections that read.
 const readers = 4
 
-// Open brings the tables up to date and starts the writer.
-func Open(ctx context.Context, o Options) (*Store, error) {
-	if err := migrate(ctx, o); err != nil {
+// Open brings the tables in the file at path up to date and starts the writer. The pool is
+// opened by [OpenDB] and shared with the queue, which creates deliveries in the store's
+// transactions. log gets a line for each applied migration.
+func Open(
+	ctx context.Context, path string, pool *sql.DB, log *slog.Logger, queue store.Queue[*sql.Tx],
+) (*Store, error) {
+	if err := migrate(ctx, pool, log); err != nil {
 		return nil, Translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
 
-	reads, err := open(ctx, o.Path, readers, "query_only(1)")
+	reads, err := open(ctx, path, readers, "query_only(1)")
 	if err != nil {
 		return nil, err
 	}
 
-	file, err := os.Stat(o.Path)
+	file, err := os.Stat(path)
 	if err != nil {
 		return nil, errors.Join(err, reads.Close())
 	}
 
 	db := &database{
-		path:     o.Path,
+		path:     path,
 		file:     file,
-		pool:     o.Pool,
-		queue:    o.Queue,
+		pool:     pool,
+		queue:    queue,
 		reads:    reads,
 		requests: make(chan *request, queueLimit),
 		closing:  make(chan struct{}),
@@ -72,13 +66,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 // migrate holds SQLite's write lock while it reads and changes the tables, so that
 // processes that start at once migrate one after the other.
-func migrate(ctx context.Context, o Options) error {
-	tx, err := o.Pool.BeginTx(ctx, nil)
+func migrate(ctx context.Context, pool *sql.DB, log *slog.Logger) error {
+	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 
-	err = store.Migrate(ctx, session{tx}, o.Log, "sqlite",
+	err = store.Migrate(ctx, session{tx}, log, "sqlite",
 		`SELECT count(*) FROM sqlite_master WHERE name = 'store_migrations'`)
 	if err != nil {
 		return errors.Join(err, tx.Rollback())

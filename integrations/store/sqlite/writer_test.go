@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,12 +45,27 @@ func (*recorder) NotifyOwner(context.Context, string, []string) error { return n
 
 func (*recorder) Complete(context.Context, int64) error { return nil }
 
+// open opens the store in a file, and the pool that it shares with the queue, until the end
+// of the test.
+func open(t *testing.T, path string, queue store.Queue[*sql.Tx]) (*sqlite.Store, *sql.DB) {
+	t.Helper()
+	pool, err := sqlite.OpenDB(t.Context(), path)
+	must(t, err)
+	db, err := sqlite.Open(t.Context(), path, pool, slog.New(slog.DiscardHandler), queue)
+	must(t, err)
+	t.Cleanup(func() { must(t, errors.Join(db.Close(), pool.Close())) })
+	return db, pool
+}
+
+// noQueue is a queue that creates no deliveries.
+func noQueue(*sql.Tx) store.Jobs { return storetest.Queue{} }
+
 // Requests that arrive during the commit of a batch share the next one. A request that is
 // canceled while it waits is not executed; one that has begun gets its result.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	q := &recorder{hold: make(chan struct{}), begun: make(chan struct{})}
-	db := mustOpen(t, filepath.Join(t.TempDir(), "group.db"), q.in)
+	db, _ := open(t, filepath.Join(t.TempDir(), "group.db"), q.in)
 	release := sync.OnceFunc(func() { close(q.hold) })
 
 	var wg sync.WaitGroup
@@ -99,7 +115,7 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-func waitFor(t *testing.T, db *opened, waiting int) {
+func waitFor(t *testing.T, db *sqlite.Store, waiting int) {
 	t.Helper()
 	for db.Load().Waiting < waiting && t.Context().Err() == nil {
 		time.Sleep(time.Millisecond)
@@ -111,16 +127,10 @@ func waitFor(t *testing.T, db *opened, waiting int) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trouble.db")
-	db := mustOpen(t, path, noQueue)
-	other, err := sqlite.OpenDB(t.Context(), path)
-	must(t, err)
-	defer func() {
-		if err := other.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	db, pool := open(t, path, noQueue)
+	_, other := open(t, path, noQueue)
 
-	if _, err := db.pool.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
+	if _, err := pool.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) {
@@ -159,7 +169,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func wantCount(t *testing.T, db *opened, want int64) {
+func wantCount(t *testing.T, db *sqlite.Store, want int64) {
 	t.Helper()
 	counts, err := db.CountWork(t.Context(), store.Filter{})
 	if n := int64(store.NumberOf(counts)); err != nil || n != want {
@@ -172,7 +182,7 @@ func wantCount(t *testing.T, db *opened, want int64) {
 func TestFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "file.db")
-	db := mustOpen(t, path, noQueue)
+	db, pool := open(t, path, noQueue)
 	must(t, db.Ping(t.Context()))
 
 	for pragma, want := range map[string]string{
@@ -181,8 +191,9 @@ func TestFile(t *testing.T) {
 		"foreign_keys":  "1",
 		"secure_delete": "1",
 	} {
-		if got := column(t, db.pool, `PRAGMA `+pragma); got[0] != want {
-			t.Errorf("%s is %s, want %s", pragma, got[0], want)
+		var got string
+		if err := pool.QueryRow(`PRAGMA ` + pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %s, %v, want %s", pragma, got, err, want)
 		}
 	}
 
@@ -192,9 +203,7 @@ func TestFile(t *testing.T) {
 		}
 	}
 
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, errors.Join(db.Close(), pool.Close()))
 	if files, err := filepath.Glob(path + "*"); err != nil || len(files) != 1 {
 		t.Errorf("after closing there are %q, %v", files, err)
 	}

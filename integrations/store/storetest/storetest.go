@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"reflect"
 	"slices"
@@ -19,12 +18,6 @@ import (
 	"siteapi/integrations/lead/leadtest"
 	"siteapi/integrations/store"
 )
-
-// Store is an open store of a driver.
-type Store struct {
-	*store.Store
-	io.Closer
-}
 
 // Jobs is a fake queue that only numbers its jobs. By default each lead gets a delivery
 // to the CMS.
@@ -74,19 +67,6 @@ func (q Queue) NotifyOwner(_ context.Context, owner string, _ []string) error {
 // Complete does nothing, because no jobs are stored.
 func (q Queue) Complete(context.Context, int64) error { return nil }
 
-// Subject is a fresh, empty database of a driver.
-type Subject struct {
-	// Open opens one more store on the database, as another instance of the service
-	// would. If jobs is nil, there are no deliveries.
-	Open func(ctx context.Context, jobs *Jobs) (Store, error)
-
-	// Exec runs a script in the database, bypassing the store.
-	Exec func(t testing.TB, query string)
-
-	// Strings runs a query for one column of text, bypassing the store.
-	Strings func(t testing.TB, query string) []string
-}
-
 // Run runs the suite. fresh is called once for each test.
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
@@ -130,20 +110,6 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 			test(t, fresh(t))
 		})
 	}
-}
-
-// MustOpen opens a store until the end of the test.
-func (s Subject) MustOpen(t testing.TB, jobs *Jobs) Store {
-	t.Helper()
-	db, err := s.Open(t.Context(), jobs)
-	ok(t, err)
-
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Errorf("closing: %v", err)
-		}
-	})
-	return db
 }
 
 // WantWaiting compares the leads whose deliveries have not all ended.

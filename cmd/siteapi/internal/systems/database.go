@@ -135,17 +135,15 @@ func (o Opener) openPostgres(ctx context.Context, db *Database, options queue.Op
 	if err != nil {
 		return err
 	}
-	tables, err := postgres.Open(ctx, postgres.Options{
-		Pool:  pool,
-		Log:   slog.New(zerolog.NewSlogHandler(o.Log)),
-		Queue: inTransaction,
-	})
+	tables, err := postgres.Open(ctx, pool, slog.New(zerolog.NewSlogHandler(o.Log)), inTransaction)
 	if err != nil {
 		return err
 	}
 
-	jobs.Store = tables.Store
-	db.Store, db.Queue, db.Load, db.Sizes = tables.Store, jobs, tables.Load, tables.Sizes
+	jobs.Store = tables
+	db.Store, db.Queue = tables, jobs
+	db.Load = func() store.Load { return postgres.Load(pool) }
+	db.Sizes = func(ctx context.Context) (map[string]int64, error) { return postgres.Sizes(ctx, pool) }
 	db.Truncate = func(context.Context) error { return nil }
 	return migrateQueue(ctx, url, o.Log)
 }
@@ -181,12 +179,7 @@ func (o Opener) openSQLite(ctx context.Context, db *Database, options queue.Opti
 	if err != nil {
 		return err
 	}
-	tables, err := sqlite.Open(ctx, sqlite.Options{
-		Path:  path,
-		Pool:  pool,
-		Log:   slog.New(zerolog.NewSlogHandler(o.Log)),
-		Queue: inTransaction,
-	})
+	tables, err := sqlite.Open(ctx, path, pool, slog.New(zerolog.NewSlogHandler(o.Log)), inTransaction)
 	if err != nil {
 		return err
 	}
