@@ -2,7 +2,6 @@ package queue_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -48,8 +46,9 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// database opens the store and the queue, as each of several processes would.
-type database func(o setup) (*subject, error)
+// database opens the store and the queue, as each of several processes would, until the
+// end of the test.
+type database func(t *testing.T, o setup) *subject
 
 // setup holds the options of a queue and the handlers of its targets.
 type setup struct {
@@ -60,32 +59,24 @@ type setup struct {
 // subject is a queue with its store.
 type subject struct {
 	*queue.Queue
-	send  map[lead.Target]queue.Send
-	store *store.Store
-	close func() error
+	send map[lead.Target]queue.Send
 }
 
 // onSQLite returns an empty SQLite database.
 func onSQLite(t *testing.T) database {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "site.db")
-	return func(o setup) (*subject, error) {
-		pool, err := sqlite.OpenDB(context.Background(), path)
-		if err != nil {
-			return nil, err
-		}
-		return open(riversqlite.New(pool), o, func(q store.Queue[*sql.Tx]) (*store.Store, func() error, error) {
-			s, err := sqlite.Open(context.Background(), sqlite.Options{
-				Path:  path,
-				Pool:  pool,
-				Log:   slog.New(slog.DiscardHandler),
-				Queue: q,
-			})
-			if err != nil {
-				return nil, nil, err
-			}
-			return s.Store, func() error { return errors.Join(s.Close(), pool.Close()) }, nil
-		})
+	return func(t *testing.T, o setup) *subject {
+		t.Helper()
+		pool, err := sqlite.OpenDB(t.Context(), path)
+		must(t, err)
+		q, inTransaction := open(t, riversqlite.New(pool), o)
+		db, err := sqlite.Open(t.Context(), path, pool, slog.New(slog.DiscardHandler), inTransaction)
+		must(t, err)
+		t.Cleanup(func() { must(t, errors.Join(db.Close(), pool.Close())) })
+
+		q.Store = db.Store
+		return q
 	}
 }
 
@@ -93,56 +84,26 @@ func onSQLite(t *testing.T) database {
 func onPostgres(t *testing.T) database {
 	t.Helper()
 	url := pgserver.Start(t).NewDatabase(t)
-	return func(o setup) (*subject, error) {
-		pool, err := postgres.OpenPool(context.Background(), url+"&pool_max_conns=4")
-		if err != nil {
-			return nil, err
-		}
-		return open(riverpgxv5.New(pool), o, func(q store.Queue[pgx.Tx]) (*store.Store, func() error, error) {
-			s, err := postgres.Open(context.Background(), postgres.Options{
-				Pool:  pool,
-				Log:   slog.New(slog.DiscardHandler),
-				Queue: q,
-			})
-			if err != nil {
-				return nil, nil, err
-			}
-			return s.Store, s.Close, nil
-		})
+	return func(t *testing.T, o setup) *subject {
+		t.Helper()
+		pool, err := postgres.OpenPool(t.Context(), url+"&pool_max_conns=4")
+		must(t, err)
+		t.Cleanup(pool.Close)
+
+		q, inTransaction := open(t, riverpgxv5.New(pool), o)
+		q.Store, err = postgres.Open(t.Context(), pool, slog.New(slog.DiscardHandler), inTransaction)
+		must(t, err)
+		return q
 	}
 }
 
-// open opens a store, with the queue on its database.
-func open[D riverdriver.Driver[TX], TX any](
-	driver D, o setup, openStore func(store.Queue[TX]) (*store.Store, func() error, error),
-) (*subject, error) {
-	if err := queue.Migrate(context.Background(), driver, o.Log); err != nil {
-		return nil, err
-	}
-	q, inTransaction, err := queue.New(driver, o.Options)
-	if err != nil {
-		return nil, err
-	}
-	tables, end, err := openStore(inTransaction)
-	if err != nil {
-		return nil, err
-	}
-
-	q.Store = tables
-	return &subject{q, o.send, tables, end}, nil
-}
-
-// open opens the queue until the end of the test.
-func (db database) open(t *testing.T, o setup) *subject {
+// open sets up a queue over River's driver.
+func open[D riverdriver.Driver[TX], TX any](t *testing.T, driver D, o setup) (*subject, store.Queue[TX]) {
 	t.Helper()
-	q, err := db(o)
+	must(t, queue.Migrate(t.Context(), driver, o.Log))
+	q, inTransaction, err := queue.New(driver, o.Options)
 	must(t, err)
-	t.Cleanup(func() {
-		if err := q.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return q
+	return &subject{q, o.send}, inTransaction
 }
 
 // options returns the options of a queue that delivers only to the CMS, with waits of up
@@ -176,7 +137,7 @@ func newLead(id string) store.NewLead {
 func (s *subject) add(t *testing.T, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if _, created, err := s.store.Submit(t.Context(), newLead(id)); err != nil || !created {
+		if _, created, err := s.Store.Submit(t.Context(), newLead(id)); err != nil || !created {
 			t.Fatal(created, err)
 		}
 	}
@@ -200,7 +161,7 @@ func (s *subject) stop(t *testing.T, timeout time.Duration) {
 // delivery returns the only delivery of a lead to a target.
 func (s *subject) delivery(t *testing.T, id string, target lead.Target) lead.Delivery {
 	t.Helper()
-	list, err := s.store.ListDeliveries(context.WithoutCancel(t.Context()), store.DeliveryFilter{
+	list, err := s.Store.ListDeliveries(context.WithoutCancel(t.Context()), store.DeliveryFilter{
 		Leads:  []string{id},
 		Target: target,
 	})

@@ -33,7 +33,7 @@ func TestVisitorMailNeverFails(t *testing.T) {
 	for _, target := range []lead.Target{lead.VisitorMail, lead.SalesMail} {
 		o.deliver(send, queue.TargetConfig{Name: target, MaxWorkers: 4, MaxAttempts: 2})
 	}
-	q := onSQLite(t).open(t, o)
+	q := onSQLite(t)(t, o)
 	q.start(t)
 	q.add(t, "waits", "rejected", "tried", "chosen")
 
@@ -50,7 +50,7 @@ func TestVisitorMailNeverFails(t *testing.T) {
 		}
 		q.waitForTarget(t, id, lead.SalesMail, want.sales)
 	}
-	if l, err := q.store.Lead(t.Context(), "chosen"); err != nil || l.Progress != lead.Delivered {
+	if l, err := q.Store.Lead(t.Context(), "chosen"); err != nil || l.Progress != lead.Delivered {
 		t.Errorf("the lead is %s, %v", l.Progress, err)
 	}
 	if d := q.delivery(t, "waits", lead.VisitorMail); d.Paused != "too many" || d.Attempts != 0 || d.State != lead.Pending {
@@ -127,7 +127,7 @@ func TestUnconfirmedMails(t *testing.T) {
 		server := &script{steps: map[string]string{}, sent: map[string]int{}}
 		o := setup{Options: queue.Options{RetryMax: time.Millisecond}}
 		o.deliver(server.send, queue.TargetConfig{Name: lead.SalesMail, MaxWorkers: 16})
-		q := db.open(t, o)
+		q := db(t, o)
 		for id, row := range rows {
 			server.steps[id] = row.steps
 			q.add(t, id)
@@ -147,7 +147,7 @@ func TestUnconfirmedMails(t *testing.T) {
 					if got := time.Until(d.NextAt); got > wait || got < wait-10*time.Minute {
 						t.Errorf("%s: repetition %d follows after %v, want %v", id, n+1, got, wait)
 					}
-					if err := q.store.RetryDelivery(t.Context(), d.ID); err != nil {
+					if err := q.Store.RetryDelivery(t.Context(), d.ID); err != nil {
 						t.Error(err)
 					}
 				}
@@ -163,45 +163,5 @@ func TestUnconfirmedMails(t *testing.T) {
 			})
 		}
 		group.Wait()
-	})
-}
-
-// A stop that interrupts a mail after its data leaves it unconfirmed. The next process does
-// not send it before the hour is over, and until then the lead is not late.
-func TestStopAfterTheData(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db database) {
-		sent := make(chan struct{})
-		o := setup{Options: queue.Options{RetryMax: time.Millisecond}}
-		o.deliver(func(ctx context.Context, try *queue.Try) error {
-			return try.Send(ctx, "part", func(handOver func() error) error {
-				if err := handOver(); err != nil {
-					t.Error(err)
-				}
-				close(sent)
-				<-ctx.Done()
-				return lead.ErrUnconfirmed
-			})
-		}, queue.TargetConfig{Name: lead.SalesMail, MaxWorkers: 1})
-		q := db.open(t, o)
-		must(t, q.Start(t.Context(), queue.Handlers{Send: q.send}))
-		q.add(t, "lead")
-		<-sent
-		q.stop(t, 100*time.Millisecond)
-
-		o.send[lead.SalesMail] = newFake(nil).send
-		again := db.open(t, o)
-		again.start(t)
-		again.add(t, "next")
-		again.waitForTarget(t, "next", lead.SalesMail, lead.Delivered)
-		d := again.delivery(t, "lead", lead.SalesMail)
-		if until := time.Until(d.NextAt); d.State != lead.Pending || until < 50*time.Minute || until > time.Hour {
-			t.Errorf("after the stop: %+v", d)
-		}
-		counts, err := again.store.CountDeliveries(t.Context())
-		for _, n := range counts {
-			if n.Number > 0 && n.Oldest.Before(time.Now()) || err != nil {
-				t.Errorf("the lead is late: %+v, %v", n, err)
-			}
-		}
 	})
 }

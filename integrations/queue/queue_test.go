@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,7 +15,6 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
 )
 
@@ -40,7 +38,7 @@ func TestTwoProcesses(t *testing.T) {
 		cms, crm := newFake(nil), newFake(nil)
 		o := options(cms.send)
 		o.deliver(crm.send, queue.TargetConfig{Name: lead.CRM, MaxAttempts: 9, MaxWorkers: 1})
-		first, second := db.open(t, o), db.open(t, o)
+		first, second := db(t, o), db(t, o)
 		first.add(t, ids(40)...)
 		first.start(t)
 		second.start(t)
@@ -99,7 +97,7 @@ func TestFaults(t *testing.T) {
 		observed[outcome]++
 	}
 
-	q := onSQLite(t).open(t, o)
+	q := onSQLite(t)(t, o)
 	want := map[queue.Outcome]int{queue.OutcomeDelivered: len(faults) - 1}
 	for id, f := range faults {
 		q.add(t, id)
@@ -136,7 +134,7 @@ func TestOutagesAreLoggedOnce(t *testing.T) {
 	o.deliver(tg.send, queue.TargetConfig{Name: lead.CMS, MaxAttempts: 1000, MaxWorkers: 1})
 	o.Log = zerolog.New(zerolog.SyncWriter(log)).Level(zerolog.InfoLevel)
 
-	q := onSQLite(t).open(t, o)
+	q := onSQLite(t)(t, o)
 	q.add(t, ids(5)...)
 	q.start(t)
 	q.change(t)
@@ -176,7 +174,7 @@ func TestPoisonedLead(t *testing.T) {
 
 	o := options(tg.send)
 	o.Targets[0].MaxAttempts = 22
-	q := onSQLite(t).open(t, o)
+	q := onSQLite(t)(t, o)
 	q.add(t, ids(50)...)
 	q.start(t)
 
@@ -187,36 +185,8 @@ func TestPoisonedLead(t *testing.T) {
 	}
 
 	tg.setFault(nil)
-	must(t, q.store.RetryDelivery(t.Context(), d.ID))
+	must(t, q.Store.RetryDelivery(t.Context(), d.ID))
 	q.waitFor(t, "lead-000", lead.Delivered)
-}
-
-// A target that requests a pause gets one for all its deliveries. A paused try does not
-// count.
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	asked := failure(upstream.Limited)
-	asked.RetryAfter = 2 * time.Second
-	tg := newFake(failFirst(1, asked))
-	q := onSQLite(t).open(t, options(tg.send))
-	q.start(t)
-
-	q.add(t, "first")
-	eventually(t, "the pause is shown", func() bool {
-		d := q.delivery(t, "first", lead.CMS)
-		return strings.HasPrefix(d.Paused, "fake: storing: limited") && d.NextAt.After(time.Now()) &&
-			d.Attempts == 0 && d.State == lead.Pending
-	})
-	tg.setFault(nil)
-	q.add(t, ids(10)...)
-
-	eventually(t, "all arrive", func() bool { _, accepted := tg.total(); return accepted == 11 })
-	if pause := tg.times[1].Sub(tg.times[0]); pause < asked.RetryAfter-200*time.Millisecond {
-		t.Errorf("it was called again after %v", pause)
-	}
-	if d := q.waitFor(t, "first", lead.Delivered); d.Attempts != 1 || len(d.Errors) != 0 || d.Paused != "" {
-		t.Errorf("the pause was counted: %+v", d)
-	}
 }
 
 // With several deliveries running, the longest requested pause applies. The success of a
@@ -230,7 +200,7 @@ func TestConcurrentRetryAfter(t *testing.T) {
 		}
 		return <-results[id]
 	})
-	q := onSQLite(t).open(t, options(tg.send))
+	q := onSQLite(t)(t, options(tg.send))
 	for _, id := range []string{"long", "short", "accepted"} {
 		results[id] = make(chan error)
 		q.add(t, id)
@@ -266,7 +236,7 @@ func TestRetryDuringPause(t *testing.T) {
 	tg := newFake(failFirst(1<<30, refused))
 	o := options(tg.send)
 	o.RetryMax = time.Minute
-	q := onSQLite(t).open(t, o)
+	q := onSQLite(t)(t, o)
 	q.start(t)
 
 	for _, id := range []string{"first", "second"} {
@@ -281,7 +251,7 @@ func TestRetryDuringPause(t *testing.T) {
 	}
 
 	tg.setFault(nil)
-	must(t, q.store.RetryDelivery(t.Context(), q.delivery(t, "second", lead.CMS).ID))
+	must(t, q.Store.RetryDelivery(t.Context(), q.delivery(t, "second", lead.CMS).ID))
 	q.waitFor(t, "second", lead.Delivered)
 	q.add(t, "third")
 	q.waitFor(t, "third", lead.Delivered)
@@ -301,7 +271,7 @@ func TestPace(t *testing.T) {
 
 	o := options(tg.send)
 	o.Targets[0].PerSecond, o.Targets[0].MaxWorkers = 10, 2
-	q := onSQLite(t).open(t, o)
+	q := onSQLite(t)(t, o)
 	q.add(t, ids(16)...)
 	q.start(t)
 
@@ -316,7 +286,7 @@ func TestPace(t *testing.T) {
 func TestStop(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db database) {
 		sent := make(chan struct{})
-		q := db.open(t, options(func(ctx context.Context, try *queue.Try) error {
+		q := db(t, options(func(ctx context.Context, try *queue.Try) error {
 			if try.Arrived("a") {
 				t.Error("the part has already arrived")
 			}
@@ -336,7 +306,7 @@ func TestStop(t *testing.T) {
 			t.Errorf("after the stop: %+v", d)
 		}
 
-		again := db.open(t, options(func(_ context.Context, try *queue.Try) error {
+		again := db(t, options(func(_ context.Context, try *queue.Try) error {
 			if !try.Arrived("a") || try.Arrived("b") {
 				t.Error("the arrived parts are not stored")
 			}
@@ -345,48 +315,6 @@ func TestStop(t *testing.T) {
 		again.start(t)
 		if d := again.waitFor(t, "lead", lead.Delivered); d.Attempts != 1 {
 			t.Errorf("the interrupted try was counted: %+v", d)
-		}
-	})
-}
-
-// A lead that changes during its delivery is delivered again afterward, because the
-// attempt may have read it before the change. The webhook receives no changes.
-func TestChangedLead(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db database) {
-		running, end := make(chan struct{}), make(chan struct{})
-		var withdrawn []bool
-		o := options(func(_ context.Context, try *queue.Try) error {
-			if len(withdrawn) == 0 {
-				close(running)
-				<-end
-			}
-			withdrawn = append(withdrawn, try.Consents[0].WithdrawnAt != nil)
-			return nil
-		})
-		o.Targets[0].MaxWorkers = 1
-		crm, webhook := newFake(nil), newFake(nil)
-		o.deliver(crm.send, queue.TargetConfig{Name: lead.CRM, MaxWorkers: 1})
-		o.deliver(webhook.send, queue.TargetConfig{Name: lead.Webhook, MaxWorkers: 1})
-		q := db.open(t, o)
-		q.start(t)
-		q.add(t, "one")
-		<-running
-		q.waitForTarget(t, "one", lead.CRM, lead.Delivered)
-		q.waitForTarget(t, "one", lead.Webhook, lead.Delivered)
-
-		w, err := q.store.WithdrawConsent(t.Context(), "one@example.org", "news", time.Now(), store.AuditEntry{})
-		if w.Leads != 1 || err != nil {
-			t.Fatal(w, err)
-		}
-		eventually(t, "the CRM gets the change", func() bool { _, accepted := crm.total(); return accepted == 2 })
-		if d := q.delivery(t, "one", lead.CMS); d.State != lead.Running {
-			t.Errorf("during the attempt the delivery is %+v", d)
-		}
-		close(end)
-
-		q.waitFor(t, "one", lead.Delivered)
-		if _, accepted := webhook.total(); !slices.Equal(withdrawn, []bool{false, true}) || accepted != 1 {
-			t.Errorf("the CMS got %v, the webhook %d leads", withdrawn, accepted)
 		}
 	})
 }

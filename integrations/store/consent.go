@@ -57,8 +57,7 @@ func addConsents(ctx context.Context, tx Tx, l lead.Lead) error {
 // it was given, and delivers the released ones to the CMS and the CRM again. Withdrawing
 // [lead.SaveProgress] also erases the contact form entries of the address's sessions,
 // even if the consent was not given with a lead. Each lead gets the audit entry, which
-// without a lead names none. It returns ErrNotFound if there is nothing to withdraw. A running attempt may have read the lead before its change, so the
-// new job waits until the attempt ends.
+// without a lead names none. It returns ErrNotFound if there is nothing to withdraw.
 func (s *Store) WithdrawConsent(
 	ctx context.Context, email, purpose string, at time.Time, audit AuditEntry,
 ) (w Withdrawal, err error) {
@@ -68,43 +67,22 @@ func (s *Store) WithdrawConsent(
 			return err
 		}
 
-		ofPerson := "(address = $2 OR lead_id IN (" + leadsOf("$4") + "))"
-		marked, err := tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
-WHERE `+ofPerson+` AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, address, purpose, mailbox.Key(email))
+		key := mailbox.Key(email)
+		marked, leads, err := withdraw(ctx, tx, purpose, at,
+			"(address = ? OR lead_id IN ("+leadsOf("?")+"))", address, key, key)
 		if err != nil {
 			return err
 		}
 		var sessions int64
 		if purpose == lead.SaveProgress {
-			if sessions, err = tx.Exec(ctx, eraseHints+ofMailbox, mailbox.Key(email)); err != nil {
+			if sessions, err = tx.Exec(ctx, eraseHints+ofMailbox, key); err != nil {
 				return err
 			}
 		}
 		if marked == 0 && sessions == 0 {
 			return ErrNotFound
 		}
-
-		type row struct {
-			ID     string
-			Review int64
-		}
-		leads, err := all[row](ctx, tx, "finding its leads", `SELECT id, review FROM leads WHERE id IN (
-  SELECT lead_id FROM consents WHERE withdrawn_at = $1 AND `+ofPerson+` AND purpose = $3)`,
-			at, address, purpose, mailbox.Key(email))
-		if err != nil {
-			return err
-		}
-		w = Withdrawal{Leads: len(leads), Deleted: int(marked) - len(leads), Sessions: int(sessions)}
-
-		var released []string
-		for _, l := range leads {
-			if l.Review == 0 {
-				released = append(released, l.ID)
-			}
-		}
-		if err := enqueue(ctx, tx, released, lead.CMS, lead.CRM); err != nil {
-			return err
-		}
+		w = Withdrawal{Leads: len(leads), Deleted: marked - len(leads), Sessions: int(sessions)}
 
 		// A withdrawn consent whose lead was erased no longer proves anything.
 		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
@@ -114,8 +92,8 @@ AND lead_id NOT IN (SELECT id FROM leads)`, address)
 		}
 
 		entries := []AuditEntry{audit}
-		for i, l := range leads {
-			audit.Lead = l.ID
+		for i, id := range leads {
+			audit.Lead = id
 			entries = append(entries[:i], audit)
 		}
 		return appendAudit(ctx, tx, entries)
@@ -134,33 +112,55 @@ func (s *Store) WithdrawLeadConsent(
 	ctx context.Context, id, purpose string, at time.Time, audit ...AuditEntry,
 ) (withdrawn bool, err error) {
 	err = s.write(ctx, "withdrawing a consent of a lead", func(ctx context.Context, tx Tx) error {
-		type row struct {
-			SessionID string
-			Review    int64
-		}
-		l, err := one[row](ctx, tx, "finding the lead", `SELECT session_id, review FROM leads WHERE id = $1`, id)
-		if err != nil {
+		marked, _, err := withdraw(ctx, tx, purpose, at, "lead_id = ?", id)
+		if withdrawn = marked > 0; err != nil {
 			return err
 		}
-		marked, err := tx.Exec(ctx, `UPDATE consents SET withdrawn_at = $1
-WHERE lead_id = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0`, at, id, purpose)
-		if withdrawn = marked > 0; err != nil || !withdrawn {
-			return err
+		if !withdrawn {
+			return exists(ctx, tx, id)
 		}
 
 		if purpose == lead.SaveProgress {
-			if _, err := tx.Exec(ctx, eraseHints+" WHERE id = $1", l.SessionID); err != nil {
-				return err
-			}
-		}
-		if l.Review == 0 {
-			if err := enqueue(ctx, tx, []string{id}, lead.CMS, lead.CRM); err != nil {
+			_, err := tx.Exec(ctx, eraseHints+" WHERE id = (SELECT session_id FROM leads WHERE id = $1)", id)
+			if err != nil {
 				return err
 			}
 		}
 		return appendAudit(ctx, tx, audit)
 	})
 	return withdrawn && err == nil, err
+}
+
+// withdraw marks the given consents that match a condition, and delivers their leads to the
+// CMS and the CRM again if they are released. It returns the number of consents and the
+// leads that are still stored. A running attempt may have read the lead before its change,
+// so the new job waits until the attempt ends.
+func withdraw(
+	ctx context.Context, tx Tx, purpose string, at time.Time, which string, args ...any,
+) (marked int, leads []string, err error) {
+	type row struct {
+		LeadID string
+		Review int64 // -1: the lead was erased
+	}
+	given := conditions{args: []any{at}}
+	given.add(which, args...)
+	given.add("purpose = ? AND given = 1 AND withdrawn_at = 0", purpose)
+	list, err := all[row](ctx, tx, "marking it", "UPDATE consents SET withdrawn_at = $1"+given.where()+
+		" RETURNING lead_id, coalesce((SELECT review FROM leads WHERE id = lead_id), -1) AS review", given.args...)
+	if err != nil {
+		return 0, nil, err
+	}
+
+	var released []string
+	for _, c := range list {
+		if c.Review >= 0 {
+			leads = append(leads, c.LeadID)
+		}
+		if c.Review == 0 {
+			released = append(released, c.LeadID)
+		}
+	}
+	return len(list), leads, enqueue(ctx, tx, released, lead.CMS, lead.CRM)
 }
 
 // forgetLead removes the consents of an erased lead. With keep, consents that were given
