@@ -60,22 +60,3 @@ func withdrawals(t *testing.T, s Subject) {
 	withdraw("calls", 0, 1, nil)
 	wantEntries(t, db, 4)
 }
-
-// Withdrawing the consent to save progress erases the contact form entries, even without
-// a lead.
-func withdrawTyped(t *testing.T, s Subject) {
-	db := s.MustOpen(t, nil)
-	for _, session := range []string{"one", "two"} {
-		v := Visit(session, When())
-		v.Hints.Email = "ana@example.com"
-		mustTrack(t, db, v)
-	}
-
-	for _, want := range []store.Withdrawal{{Sessions: 2}, {}} {
-		got, err := db.WithdrawConsent(t.Context(), "ANA@example.com", lead.SaveProgress, When(), entry(0, ""))
-		if got != want || errors.Is(err, store.ErrNotFound) != (want.Sessions == 0) {
-			t.Errorf("%+v, %v, want %+v", got, err, want)
-		}
-	}
-	wantEntries(t, db, 1)
-}

@@ -9,7 +9,7 @@ import (
 )
 
 // A revision is current until another one of its kind is used in the same locale.
-// Replaced ones are kept for store.RevisionRetention.
+// Replaced ones are kept for store.RevisionRetention, and as long as a lead names them.
 func revisions(t *testing.T, s Subject) {
 	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
 	use := func(db Store, revision, locale string, after time.Duration) {
@@ -44,54 +44,28 @@ func revisions(t *testing.T, s Subject) {
 	use(db, "z", "ro", 2*time.Hour)
 	want("z", time.Time{})
 
+	named := Lead(1)
+	named.Texts = "a" // whatever its kind is
+	submit(t, db, named)
 	use(db, "c", "en", store.RevisionRetention+4*time.Hour)
-	for _, revision := range []string{"b", "t", ""} { // t is of another kind
+	use(db, "d", "en", 3*store.RevisionRetention)
+	want("a", When().Add(store.RevisionRetention+4*time.Hour))
+	ok(t, db.Erase(t.Context(), named.Lead.ID))
+	use(db, "e", "en", 4*store.RevisionRetention)
+	for _, revision := range []string{"a", "b", "t", ""} { // t is of another kind
 		if _, err := db.Revision(t.Context(), store.Prices, revision); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s returned %v, want ErrNotFound", revision, err)
 		}
 	}
 }
 
-// A lead keeps the texts that it was accepted with, however often they are replaced, until
-// it is erased.
-func textsOfLeads(t *testing.T, s Subject) {
-	db := s.MustOpen(t, nil)
-	use := func(revision string, after time.Duration) {
-		t.Helper()
-		r := store.Revision{Revision: revision, Kind: store.Texts, Body: "words of " + revision}
-		ok(t, db.UseRevision(t.Context(), r, When().Add(after)))
-	}
-	want := func(id, texts string) {
-		t.Helper()
-		if got, err := db.Lead(t.Context(), id); err != nil || got.Texts != texts {
-			t.Errorf("%s reads %q, %v, want %q", id, got.Texts, err, texts)
+// A note replaces an earlier one with its name, for all instances.
+func notes(t *testing.T, s Subject) {
+	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
+	for _, text := range []string{"first", "", "second"} {
+		ok(t, db.SetNote(t.Context(), "webhook", text))
+		if got, err := other.Note(t.Context(), "webhook"); err != nil || got != text {
+			t.Errorf("the note is %q, %v, want %q", got, err, text)
 		}
-	}
-
-	use("old", 0)
-	first, second := Lead(1), Lead(2)
-	first.Texts = "old"
-	for _, n := range []store.NewLead{first, second} {
-		_, _, err := db.Submit(t.Context(), n)
-		ok(t, err)
-	}
-	want(first.Lead.ID, "words of old")
-	want(second.Lead.ID, "") // it was accepted without texts
-
-	use("new", time.Hour)
-	use("newer", 2*store.RevisionRetention)
-	use("newest", 4*store.RevisionRetention)
-	want(first.Lead.ID, "words of old")
-	if again, created, err := db.Submit(t.Context(), first); err != nil || created || again.Texts != "words of old" {
-		t.Errorf("a repetition returns %q, %t, %v", again.Texts, created, err)
-	}
-	if _, err := db.Revision(t.Context(), store.Texts, "new"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("texts that no lead names returned %v", err)
-	}
-
-	ok(t, db.Erase(t.Context(), first.Lead.ID))
-	use("last", 6*store.RevisionRetention)
-	if _, err := db.Revision(t.Context(), store.Texts, "old"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("the texts of an erased lead returned %v", err)
 	}
 }
