@@ -54,9 +54,9 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, email *string
 	f.Owner, f.Currency = trimmed(owner), schema.ValueOr(trimmed(currency), "")
 	f.ProjectType, f.Consent = schema.ValueOr(projectType, ""), schema.ValueOr(consent, "")
 	f.AtLeast, f.AtMost = amountFrom, amountTo
-	f.Status = schema.ValueOr(status, "")
+	f.State, f.Status = stateOf(state), schema.ValueOr(status, "")
 	f.ByAmount, f.Newest = orderOf(sort)
-	return r.Resolver.Leads.Page(ctx, f, stateOf(state), trimmed(source), trimmed(campaign), schema.ValueOr(trimmed(after), ""))
+	return r.Resolver.Leads.Page(ctx, f, trimmed(source), trimmed(campaign), schema.ValueOr(trimmed(after), ""))
 }
 
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {

@@ -17,7 +17,6 @@ var ErrUnderWay = errors.New("a delivery of this lead to this target is under wa
 
 // DeliveryFilter narrows a listing of deliveries. Zero fields are ignored.
 type DeliveryFilter struct {
-	ID     int64
 	States []lead.DeliveryState
 	Target lead.Target
 	Leads  []string
@@ -105,9 +104,17 @@ func (s *Store) ListDeliveries(ctx context.Context, f DeliveryFilter) ([]lead.De
 	return readDeliveries(ctx, s.db, f)
 }
 
+// Delivery returns the delivery with an id, or [ErrNotFound].
+func (s *Store) Delivery(ctx context.Context, id int64) (lead.Delivery, error) {
+	return readDelivery(ctx, s.db, id)
+}
+
+func readDelivery(ctx context.Context, db DB, id int64) (lead.Delivery, error) {
+	return one[lead.Delivery](ctx, db, "reading a delivery", selectDeliveries+" WHERE id = $1", id)
+}
+
 func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delivery, error) {
 	var c conditions
-	c.given("id = ?", f.ID)
 	givenIn(&c, "lead_id", f.Leads)
 	c.given("target = ?", f.Target)
 	givenIn(&c, deliveryState, f.States)
@@ -152,16 +159,11 @@ WHERE progress > 0 GROUP BY state, target`, lead.ErrUnconfirmed.Error())
 // running delivery alone and returns ErrNotFound if the id is unknown.
 func (s *Store) RetryDelivery(ctx context.Context, id int64) error {
 	return s.write(ctx, fmt.Sprintf("retrying delivery %d", id), func(ctx context.Context, tx Tx) error {
-		list, err := readDeliveries(ctx, tx, DeliveryFilter{ID: id})
-		switch {
-		case err != nil:
+		d, err := readDelivery(ctx, tx, id)
+		if err != nil || d.State == lead.Running {
 			return err
-		case len(list) == 0:
-			return ErrNotFound
-		case list[0].State == lead.Running:
-			return nil
 		}
-		return enqueue(ctx, tx, []string{list[0].LeadID}, list[0].Target)
+		return enqueue(ctx, tx, []string{d.LeadID}, d.Target)
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"siteapi/integrations/lead"
@@ -100,6 +99,16 @@ func leadsOf(mailbox string) string {
 		" UNION SELECT lead_id FROM deliveries WHERE mailbox <> '' AND mailbox = " + mailbox
 }
 
+// inState has the condition for each state. Leads with a progress above 0 are few and have
+// their own index.
+var inState = map[lead.State]string{
+	lead.StateInReview:  "review = 1",
+	lead.StateRejected:  "review = 2",
+	lead.StateFailed:    "review = 0 AND progress > 0 AND progress = 1",
+	lead.StateUnderWay:  "review = 0 AND progress > 0 AND progress > 1",
+	lead.StateDelivered: "review = 0 AND progress = 0",
+}
+
 // match adds the conditions of a filter except for its search.
 func (c *conditions) match(f Filter) {
 	if f.Email != "" {
@@ -116,20 +125,9 @@ func (c *conditions) match(f Filter) {
 		c.add("id BETWEEN ? AND ?", reference, reference+"~") // "~" sorts after every character of an id.
 	}
 
-	if f.InReview {
-		c.add("review = 1")
+	if f.State != "" {
+		c.add(inState[f.State])
 	}
-	if f.Rejected {
-		c.add("review = 2")
-	}
-	if len(f.Progress) > 0 {
-		c.add("review = 0")
-		addIn(c, leadProgress, f.Progress)
-	}
-	if len(f.Progress) > 0 && !slices.Contains(f.Progress, lead.Delivered) {
-		c.add("progress > 0") // these are few and have their own index
-	}
-
 	if f.Owner != nil {
 		c.add("owner = ?", strings.ToLower(*f.Owner))
 	}

@@ -51,11 +51,8 @@ type Filter struct {
 	Reference string    // prefix of the id, ignoring case
 	Since     time.Time // submitted at this time or later
 	Until     time.Time // submitted before this time
-	InReview  bool      // only leads in review
-	Rejected  bool      // only rejected leads
 
-	// Progress selects released leads with any of these states.
-	Progress []lead.DeliveryState
+	State lead.State // only leads in this state
 
 	// Search lists words. Each must be a prefix of a word in the name, company or
 	// message, or of the e-mail address, its domain or the id. A telephone number counts

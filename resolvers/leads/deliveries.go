@@ -1,7 +1,6 @@
 package leads
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -32,71 +31,64 @@ func (r *Resolver) DeliveryPage(
 
 	limit := f.Limit
 	f.Newest, f.Limit = true, limit+1
-	list, err := r.deliveries(ctx, f)
+	found, err := r.Store.ListDeliveries(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	more := len(found) > limit
+	found = found[:min(limit, len(found))]
+	leads, err := r.leadsOf(ctx, found)
 	if err != nil {
 		return nil, err
 	}
 
-	var cursors []string
-	edges := []*schema.DeliveryEdge{}
-	for _, d := range list[:min(limit, len(list))] {
-		cursors = append(cursors, schema.NewCursor(d.ID))
-		edges = append(edges, &schema.DeliveryEdge{Cursor: schema.NewCursor(d.ID), Node: d})
+	edges, cursors := make([]*schema.DeliveryEdge, len(found)), make([]string, len(found))
+	for i, d := range found {
+		shown := newDelivery(d, leads[d.LeadID])
+		cursors[i] = schema.NewCursor(shown.ID)
+		edges[i] = &schema.DeliveryEdge{Cursor: cursors[i], Node: shown}
 	}
 
 	n := executor.Fitting(ctx, edges, func(int) string { return "" })
-	page := &schema.DeliveryConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], n < len(list))}
+	page := &schema.DeliveryConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found))}
 	detail := map[string]any{"count": n, "of": "deliveries"}
 	return page, r.Operators.RecordShown(ctx, schema.AuditActionListed, "", detail)
 }
 
-// deliveries returns deliveries and their leads in the types of the schema. The lead of a
-// delivery is nil if it was erased.
-func (r *Resolver) deliveries(ctx context.Context, f store.DeliveryFilter) ([]*schema.Delivery, error) {
-	found, err := r.Store.ListDeliveries(ctx, f)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-
-	var of store.Filter
-	for _, d := range found {
+// leadsOf returns the leads of deliveries by id, without those that were erased in the
+// meantime.
+func (r *Resolver) leadsOf(ctx context.Context, deliveries []lead.Delivery) (map[string]*schema.Lead, error) {
+	of := store.Filter{IDs: []string{""}} // Without an id, all leads would match.
+	for _, d := range deliveries {
 		of.IDs = append(of.IDs, d.LeadID)
-	}
-	stored, _, err := r.list(ctx, of)
-	if err != nil {
-		return nil, err
 	}
 
 	byID := map[string]*schema.Lead{}
-	for _, l := range stored {
+	found, _, err := r.list(ctx, of)
+	for _, l := range found {
 		byID[l.ID] = newLead(l)
 	}
-	list := make([]*schema.Delivery, len(found))
-	for i, d := range found {
-		list[i] = newDelivery(d, byID[d.LeadID])
-	}
-	return list, nil
+	return byID, err
 }
 
-// delivery returns the delivery with an id, or NOT_FOUND if there is none.
+// delivery returns the delivery with an id, or NOT_FOUND.
 func (r *Resolver) delivery(ctx context.Context, id string) (lead.Delivery, error) {
-	missing := schema.NotFound("There is no delivery " + id + ".")
 	number, _ := strconv.ParseInt(id, 10, 64)
-	if number < 1 {
-		return lead.Delivery{}, missing
+	d, err := r.Store.Delivery(ctx, number)
+	if errors.Is(err, store.ErrNotFound) {
+		err = schema.NotFound("There is no delivery " + id + ".")
 	}
+	return d, err
+}
 
-	list, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{ID: number})
-	if err != nil || len(list) == 0 {
-		return lead.Delivery{}, cmp.Or(err, error(missing))
-	}
-	return list[0], nil
+// targetDetail describes the target of a delivery in the audit.
+func targetDetail(target lead.Target) map[string]any {
+	return map[string]any{"target": strings.ToUpper(string(target))}
 }
 
 // retry makes a delivery due now and records it in the audit.
 func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
-	detail := map[string]any{"target": strings.ToUpper(string(d.Target))}
-	if err := r.Operators.Record(ctx, schema.AuditActionRetried, d.LeadID, detail); err != nil {
+	if err := r.Operators.Record(ctx, schema.AuditActionRetried, d.LeadID, targetDetail(d.Target)); err != nil {
 		return err
 	}
 	return r.Store.RetryDelivery(ctx, d.ID)
@@ -147,7 +139,7 @@ func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 // resend delivers a lead to a target again and records it in the audit. A non-empty email
 // corrects the address of the visitor's mail.
 func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target, email string) error {
-	detail := map[string]any{"target": strings.ToUpper(string(target))}
+	detail := targetDetail(target)
 	if email != "" {
 		detail["corrected"] = true
 	}
@@ -164,8 +156,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 // visitor, so it is stored with the delivery and not in the audit.
 func (r *Resolver) DismissDelivery(ctx context.Context, id, reason string) (*schema.Delivery, error) {
 	return r.changeDelivery(ctx, id, func(ctx context.Context, d lead.Delivery) error {
-		detail := map[string]any{"target": strings.ToUpper(string(d.Target))}
-		entry := r.Operators.Entry(ctx, schema.AuditActionDismissed, d.LeadID, detail)
+		entry := r.Operators.Entry(ctx, schema.AuditActionDismissed, d.LeadID, targetDetail(d.Target))
 		dismissed, err := r.Store.DismissDelivery(ctx, d, schema.Clean(reason), entry)
 		if err == nil && !dismissed {
 			err = schema.BadRequest("Only a failed delivery can be dismissed.")
@@ -179,21 +170,21 @@ func (r *Resolver) changeDelivery(
 	ctx context.Context, id string, change func(ctx context.Context, d lead.Delivery) error,
 ) (*schema.Delivery, error) {
 	d, err := r.delivery(ctx, id)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = change(ctx, d)
 	}
-	if err := change(ctx, d); err != nil {
+	if err == nil {
+		d, err = r.delivery(ctx, id)
+	}
+	if err != nil {
 		return nil, err
 	}
 
-	list, err := r.deliveries(ctx, store.DeliveryFilter{ID: d.ID})
-	if err == nil && len(list) == 0 {
-		err = schema.NotFound("There is no such delivery.") // The lead was erased in the meantime.
-	}
+	l, err := r.Find(ctx, d.LeadID)
 	if err != nil {
 		return nil, err
 	}
-	return list[0], nil
+	return newDelivery(d, newLead(l)), nil
 }
 
 // RetryDeliveries resolves the root field `retryDeliveries`.

@@ -39,12 +39,13 @@ type counting = func(context.Context) (int, error)
 // erasure removes everything that is stored about an address.
 type erasure struct {
 	*Resolver
-	email     string   // the given spelling
-	spellings []string // possible spellings of the address in the CMS and the CRM
-	shared    []string // copies that stay because other leads share them
-	entry     store.AuditEntry
-	stored    []string // ids of the leads in the database
-	known     []string // ids of the leads in the database or the CMS
+	email      string   // the given spelling
+	spellings  []string // possible spellings of the address in the CMS and the CRM
+	shared     []string // copies that stay because other leads share them
+	entry      store.AuditEntry
+	stored     []string // ids of the leads in the database
+	known      []string // ids of the leads in the database or the CMS
+	deliveries int      // number of their deliveries
 }
 
 // Erase resolves the root field `eraseLeads`. It searches all places for data about an e-mail address and, unless this is a dry
@@ -52,8 +53,8 @@ type erasure struct {
 //
 // An interrupted erasure can be repeated. Deliveries are removed first, so that no erased
 // data is sent again. The CMS, the CRM and mail files follow, then the database, which
-// has the ids to search for. The cache is last, so that no request fills it again. If
-// erasing outside the database fails, the leads stay in the database.
+// has the ids to search for. The cache is last, so that no request fills it again. After a
+// failure, the data that is left in the database and the cache stays for the repetition.
 //
 // Each lead is erased together with its audit entry. If no lead is stored, there is one
 // entry without a lead. A dry run is recorded like a listing of leads.
@@ -78,21 +79,23 @@ func (r *Resolver) Erase(ctx context.Context, email string, dryRun bool) (*schem
 	for _, p := range places {
 		p.search(ctx)
 	}
+	if dryRun {
+		return e.receipt(places, dryRun), nil
+	}
 
-	if !dryRun {
-		if len(e.stored) == 0 {
-			if err := r.Store.Record(ctx, e.entry); err != nil {
-				return nil, err
-			}
+	if len(e.stored) == 0 {
+		if err := r.Store.Record(ctx, e.entry); err != nil {
+			return nil, err
 		}
-		eraseAll(ctx, outside)
-		if slices.ContainsFunc(outside, func(p *place) bool { return p.State == placeFailed }) {
-			for _, p := range inside {
-				p.State = placeKept
-			}
-		} else {
-			eraseAll(ctx, inside)
+	}
+	failed := false
+	for i, p := range places {
+		if failed && i >= len(outside) {
+			p.State = placeKept
+			continue
 		}
+		p.run(ctx)
+		failed = failed || p.State == placeFailed
 	}
 	return e.receipt(places, dryRun), nil
 }
@@ -108,14 +111,12 @@ func (e *erasure) findLeads(ctx context.Context) error {
 	e.stored, e.known = idsOf(leads), idsOf(leads)
 	e.spellings = []string{e.email, mailbox.Key(e.email)}
 	for _, l := range leads {
+		e.deliveries += len(l.Deliveries)
 		address := crm.Address(l.Contact.Email)
-		var typed []lead.Lead
-		if mailbox.Key(address) != mailbox.Key(e.email) {
-			if typed, _, err = e.list(ctx, store.Filter{Email: address}); err != nil {
-				return fmt.Errorf("looking for other leads: %w", err)
-			}
+		typed, _, err := e.list(ctx, store.Filter{Email: address})
+		if err != nil {
+			return fmt.Errorf("looking for other leads: %w", err)
 		}
-
 		if slices.ContainsFunc(typed, func(l lead.Lead) bool { return !slices.Contains(e.stored, l.ID) }) {
 			e.shared = append(e.shared, "the contact of "+address+" in the CRM, which other leads have")
 		} else {
@@ -129,7 +130,8 @@ func (e *erasure) findLeads(ctx context.Context) error {
 // outside returns the places outside the leads' tables: deliveries and their targets.
 func (e *erasure) outside() []*place {
 	return []*place{
-		newPlace("deliveries", "deliveries", e.countDeliveries, e.endDeliveries),
+		newPlace("deliveries", "deliveries",
+			func(context.Context) (int, error) { return e.deliveries, nil }, e.endDeliveries),
 		newPlace("cms", "documents", e.findDocuments, func(ctx context.Context) (int, error) {
 			return 0, e.CMS.Erase(ctx, e.known)
 		}),
@@ -150,15 +152,8 @@ func (e *erasure) inside() []*place {
 		}
 	}
 
-	stored := newPlace("database", "leads",
-		func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads)
-
-	// A lead that was not erased keeps its consents. The log of the database contains the
-	// erased data until it is truncated.
+	// The log of the database contains the erased data until it is truncated.
 	eraseAddress := func(ctx context.Context) (int, error) {
-		if stored.State == placeFailed {
-			return 0, errors.New("some leads were not erased: erase again")
-		}
 		_, _, err := e.Store.EraseAddress(ctx, e.email)
 		return 0, errors.Join(err, e.Truncate(ctx))
 	}
@@ -167,7 +162,7 @@ func (e *erasure) inside() []*place {
 	pdfs.Detail = schema.Optional("PDFs of all visitors; the others are rendered again on request")
 
 	return []*place{
-		stored,
+		newPlace("database", "leads", func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads),
 		newPlace("database", "sessions", count(func(_, sessions int64) int64 { return sessions }), eraseAddress),
 		newPlace("database", "consents", count(func(consents, _ int64) int64 { return consents }), eraseAddress),
 		pdfs,
@@ -200,23 +195,21 @@ func (p *place) search(ctx context.Context) {
 	}
 }
 
-// eraseAll erases the data of places, except those whose search failed.
-func eraseAll(ctx context.Context, places []*place) {
-	for _, p := range places {
-		if p.State == placeFailed {
-			continue
-		}
+// run erases the data of a place, unless its search failed.
+func (p *place) run(ctx context.Context) {
+	if p.State == placeFailed {
+		return
+	}
 
-		n, err := p.erase(ctx)
-		if err != nil {
-			p.fail(err)
-			continue
-		}
-		n = max(n, schema.ValueOr(p.Found, 0))
-		p.Found, p.Erased, p.State = &n, n, placeErased
-		if n == 0 {
-			p.State = placeEmpty
-		}
+	n, err := p.erase(ctx)
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	n = max(n, schema.ValueOr(p.Found, 0))
+	p.Found, p.Erased, p.State = &n, n, placeErased
+	if n == 0 {
+		p.State = placeEmpty
 	}
 }
 
@@ -246,22 +239,17 @@ func (e *erasure) receipt(places []*place, dryRun bool) *schema.ErasureReceipt {
 	return r
 }
 
-func (e *erasure) countDeliveries(ctx context.Context) (int, error) {
-	if len(e.stored) == 0 {
-		return 0, nil
-	}
-	list, err := e.Store.ListDeliveries(ctx, store.DeliveryFilter{Leads: e.stored})
-	return len(list), err
-}
-
 // endDeliveries removes the deliveries and waits for running attempts, at most
-// [lead.Target.AttemptTime], after which the store considers them over. If the deadline of ctx
-// is earlier, half of the remaining time is reserved for the other places.
+// [lead.Target.AttemptTime], after which the store considers them over. Half of the time
+// until the deadline of ctx, if there is one, is reserved for the other places.
 func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
-	var late <-chan time.Time
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < lead.SalesMail.AttemptTime() {
-		late = time.After(time.Until(end) / 2)
+	limit := lead.SalesMail.AttemptTime() + time.Second
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)/2)
 	}
+	waiting, cancel := context.WithTimeoutCause(ctx, limit,
+		errors.New("a delivery attempt is still running: erase again in three minutes"))
+	defer cancel()
 
 	for len(e.stored) > 0 {
 		n, running, err := e.Store.RemoveDeliveries(ctx, e.stored)
@@ -271,10 +259,8 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 		}
 
 		select {
-		case <-ctx.Done():
-			return removed, ctx.Err()
-		case <-late:
-			return removed, errors.New("a delivery attempt is still running: erase again in three minutes")
+		case <-waiting.Done():
+			return removed, context.Cause(waiting)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

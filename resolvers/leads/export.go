@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"encoding/csv"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store"
 )
 
 // columns has the names of an export's columns. Programs read columns by name or by
@@ -40,6 +38,9 @@ const (
 	recordSession = "session" // the last tracked state of a visitor's calculator
 )
 
+// row has the cells of a record by column. The other cells are empty.
+type row map[string]string
+
 // exporter writes exports, with times of a zone.
 type exporter struct{ zone *time.Location }
 
@@ -50,28 +51,33 @@ func (e exporter) time(at time.Time) string {
 
 // leads returns leads as a table, with a header row if heading is true.
 func (e exporter) leads(leads []lead.Lead, heading bool) string {
-	rows := make([][]string, len(leads))
+	rows := make([]row, len(leads))
 	for i, l := range leads {
-		rows[i] = e.cells(l)
+		rows[i] = e.lead(l)
 	}
 	if !heading {
 		return table(rows)
 	}
+
+	names := row{}
+	for _, name := range columns {
+		names[name] = name
+	}
 	// Excel decodes letters such as ș correctly only if the file begins with a byte order
 	// mark.
-	return "\ufeff" + table([][]string{columns}) + table(rows)
+	return "\ufeff" + table([]row{names}) + table(rows)
 }
 
 // table encodes rows by RFC 4180, with commas, CRLF and UTF-8.
-func table(rows [][]string) string {
+func table(rows []row) string {
 	var text strings.Builder
 	out := csv.NewWriter(&text)
 	out.UseCRLF = true
 
-	for _, row := range rows {
-		written := make([]string, len(row))
-		for i, cell := range row {
-			written[i] = Inert(cell)
+	for _, cells := range rows {
+		written := make([]string, len(columns))
+		for i, name := range columns {
+			written[i] = Inert(cells[name])
 		}
 		_ = out.Write(written) // a strings.Builder returns no error
 	}
@@ -79,138 +85,119 @@ func table(rows [][]string) string {
 	return text.String()
 }
 
-// cells returns the cells of a lead in the order of the columns.
-func (e exporter) cells(l lead.Lead) []string {
+// lead returns the row of a lead.
+func (e exporter) lead(l lead.Lead) row {
 	signals := make([]string, len(l.Signals))
 	for i, s := range l.Signals {
 		signals[i] = string(s)
 	}
 
-	own := []string{
-		e.time(l.SubmittedAt), l.ID, lead.Reference(l.ID),
-		l.Contact.FirstName, l.Contact.LastName, l.Contact.Email,
-		dialed(l.Contact.Phone), l.Contact.Company, l.Locale,
-		l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
-		l.Selections.Complexity, l.Selections.Timeline,
-		amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
-		l.SessionID, l.PDFPath(), word(l.State()), strings.Join(signals, ";"), string(l.PriceStatus),
-		l.Message,
+	r := row{
+		"record":        recordLead,
+		"submitted_at":  e.time(l.SubmittedAt),
+		"lead_id":       l.ID,
+		"reference":     lead.Reference(l.ID),
+		"first_name":    l.Contact.FirstName,
+		"last_name":     l.Contact.LastName,
+		"email":         l.Contact.Email,
+		"phone":         dialed(l.Contact.Phone),
+		"company":       l.Contact.Company,
+		"locale":        l.Locale,
+		"estimate_min":  amount(l.Estimate.Min),
+		"estimate_max":  amount(l.Estimate.Max),
+		"currency":      l.Estimate.Currency,
+		"session_id":    l.SessionID,
+		"pdf":           l.PDFPath(),
+		"state":         word(l.State()),
+		"signals":       strings.Join(signals, ";"),
+		"price_status":  string(l.PriceStatus),
+		"message":       l.Message,
+		"consents":      l.ConsentText(),
+		"consent_texts": wordings(l.Consents),
+		"owner":         l.Owner,
+		"status":        word(l.Status),
+		"notes":         e.noteText(l.Notes),
+		"deliveries":    deliveryText(l.Deliveries),
 	}
-	return slices.Concat(own, l.Attribution.Values(), l.FirstAttribution.Values(),
-		[]string{l.ConsentText()}, e.outcomeCells(l.Outcome),
-		[]string{l.Owner, word(l.Status), e.noteText(l.Notes), wordings(l.Consents)},
-		[]string{recordLead, "", "", ""}, sentCells(l.SentEstimate), priceCells(l.Price),
-		[]string{deliveryText(l.Deliveries)})
+	r.setOrigin(l.Selections, l.Attribution, l.FirstAttribution)
+
+	if o := l.Outcome; o.Value != "" {
+		r["outcome"], r["outcome_at"], r["outcome_by"] = word(o.Value), e.time(o.At), cmp.Or(o.By, "crm")
+		r["won_amount"], r["won_currency"] = optional(o.Amount), o.Currency
+	}
+	if sent := l.SentEstimate; sent != nil {
+		r["sent_estimate_min"], r["sent_estimate_max"] = amount(sent.Min), amount(sent.Max)
+		r["sent_currency"] = sent.Currency
+	}
+	if l.Price != nil {
+		r.setPrice(l.Price)
+	}
+	return r
 }
 
-// sentCells returns the cells of the range that the client sent, empty if it was not
-// stored.
-func sentCells(sent *lead.Estimate) []string {
-	if sent == nil {
-		return make([]string, 3)
+// setOrigin sets the choices of a visitor, and where the visitor came from.
+func (r row) setOrigin(s lead.Selections, last, first lead.Attribution) {
+	r["project_type"], r["features"] = s.ProjectType, strings.Join(s.Features, ";")
+	r["complexity"], r["timeline"] = s.Complexity, s.Timeline
+
+	parts := []string{"source", "medium", "campaign", "term", "content", "referrer", "landing_page"}
+	for i, part := range parts {
+		r[part], r["first_"+part] = last.Values()[i], first.Values()[i]
 	}
-	return []string{amount(sent.Min), amount(sent.Max), sent.Currency}
 }
 
-// priceCells returns the cells of the computed price, empty without one.
-func priceCells(p *lead.Price) []string {
-	if p == nil {
-		return make([]string, 5)
-	}
-
+// setPrice sets the computed price.
+func (r row) setPrice(p *lead.Price) {
 	lines := make([]string, len(p.Lines))
 	for i, line := range p.Lines {
 		lines[i] = strings.TrimSpace(line.Field+" "+line.Slug) + ": " + amount(line.Amount)
 	}
-	return []string{
-		p.Revision, strings.Join(lines, ";"), strings.Join(p.Unpriced, ";"), p.ValidUntil,
-		strconv.FormatBool(p.Differs),
-	}
-}
-
-// outcomeCells returns the cells of a lead's outcome, empty if it is unknown.
-func (e exporter) outcomeCells(o lead.Outcome) []string {
-	if o.Value == "" {
-		return make([]string, 5)
-	}
-
-	won := ""
-	if o.Amount != nil {
-		won = amount(*o.Amount)
-	}
-	return []string{word(o.Value), won, o.Currency, e.time(o.At), cmp.Or(o.By, "crm")}
+	r["price_lines"], r["unpriced"] = strings.Join(lines, ";"), strings.Join(p.Unpriced, ";")
+	r["price_revision"], r["valid_until"] = p.Revision, p.ValidUntil
+	r["price_differs"] = strconv.FormatBool(p.Differs)
 }
 
 // person returns the data as rows of an export of leads, without a header row.
 func (e exporter) person(p personData) string {
-	var rows [][]string
+	var rows []row
 	for _, c := range p.consents {
-		rows = append(rows, e.consentCells(p.email, c))
+		rows = append(rows, row{
+			"record":        recordConsent,
+			"submitted_at":  e.time(c.At),
+			"email":         p.email,
+			"locale":        c.Locale,
+			"consents":      lead.ConsentText([]lead.Consent{c.Consent}),
+			"consent_texts": wordings([]lead.Consent{c.Consent}),
+		})
 	}
 	for _, s := range p.sessions {
-		rows = append(rows, e.sessionCells(s))
+		rows = append(rows, e.session(s))
 	}
 	return table(rows)
 }
 
-// consentCells returns the cells of a consent that outlived its lead, in the columns of a
-// lead.
-func (e exporter) consentCells(email string, c store.KeptConsent) []string {
-	like := lead.Lead{
-		SubmittedAt: c.At,
-		Contact:     lead.Contact{Email: email},
-		Locale:      c.Locale,
-		Consents:    []lead.Consent{c.Consent},
-	}
-	return replaced(e.cells(like), map[string]string{
-		"record":       recordConsent,
-		"estimate_min": "",
-		"estimate_max": "",
-		"pdf":          "",
-		"state":        "",
-	})
-}
-
-// sessionCells returns the cells of a session, in the columns of a lead.
-func (e exporter) sessionCells(s lead.Session) []string {
-	like := lead.Lead{
-		SessionID:        s.ID,
-		Contact:          lead.Contact{FirstName: s.Hints.FirstName, Email: s.Hints.Email},
-		Locale:           s.Locale,
-		Selections:       s.Selections,
-		Estimate:         lead.Estimate{Currency: s.Estimate.Currency},
-		Attribution:      s.LastTouch,
-		FirstAttribution: s.FirstTouch,
-	}
-
-	own := map[string]string{
+// session returns the row of a session.
+func (e exporter) session(s lead.Session) row {
+	r := row{
 		"record":       recordSession,
-		"submitted_at": "",
+		"session_id":   s.ID,
+		"first_name":   s.Hints.FirstName,
+		"email":        s.Hints.Email,
+		"locale":       s.Locale,
 		"estimate_min": optional(s.Estimate.Min),
 		"estimate_max": optional(s.Estimate.Max),
-		"pdf":          "",
-		"state":        "",
+		"currency":     s.Estimate.Currency,
 		"first_seen":   e.time(s.FirstSeen),
 		"last_seen":    e.time(s.LastSeen),
 		"visits":       strconv.FormatInt(s.Visits, 10),
 	}
-	if s.Hints.Agreed {
-		own["consents"] = lead.SaveProgress + ": given"
-	}
-	if s.Hints.Consent != "" {
-		own["consent_texts"] = lead.SaveProgress + ": " + s.Hints.Consent
-	}
-	return replaced(e.cells(like), own)
-}
+	r.setOrigin(s.Selections, s.LastTouch, s.FirstTouch)
 
-// replaced sets cells of a row by column name.
-func replaced(row []string, cells map[string]string) []string {
-	for i, name := range columns {
-		if cell, ok := cells[name]; ok {
-			row[i] = cell
-		}
+	if s.Hints.Agreed {
+		r["consents"] = lead.SaveProgress + ": given"
+		r["consent_texts"] = wordings([]lead.Consent{{Purpose: lead.SaveProgress, Text: s.Hints.Consent}})
 	}
-	return row
+	return r
 }
 
 // wordings returns the texts of consents as paragraphs, each with its purpose.

@@ -19,9 +19,8 @@ import (
 
 // Page resolves the root field `leads`.
 func (r *Resolver) Page(
-	ctx context.Context, f store.Filter, state lead.State, source, campaign *string, after string,
+	ctx context.Context, f store.Filter, source, campaign *string, after string,
 ) (_ *schema.LeadConnection, err error) {
-	f = inState(f, state)
 	if schema.ValueOr(campaign, "") == "" {
 		campaign = nil
 	}
@@ -114,23 +113,6 @@ func fittingPage(
 		return export.leads(found[i:i+1], i == 0)
 	})
 	return &schema.LeadConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found))}
-}
-
-// inState limits a filter to leads in a state; an empty state matches all.
-func inState(f store.Filter, state lead.State) store.Filter {
-	switch state {
-	case lead.StateInReview:
-		f.InReview = true
-	case lead.StateRejected:
-		f.Rejected = true
-	case lead.StateUnderWay:
-		f.Progress = []lead.DeliveryState{lead.Pending, lead.Retrying}
-	case lead.StateFailed:
-		f.Progress = []lead.DeliveryState{lead.Failed}
-	case lead.StateDelivered:
-		f.Progress = []lead.DeliveryState{lead.Delivered}
-	}
-	return f
 }
 
 // findable limits the search of a viewer to references. A longer search text could be

@@ -18,7 +18,7 @@ func (r *Resolver) ReviewAll(
 		return nil, schema.NeedsRole(schema.RoleAdmin)
 	}
 	if all {
-		found, _, err := r.list(ctx, store.Filter{InReview: true})
+		found, _, err := r.list(ctx, store.Filter{State: lead.StateInReview})
 		if err != nil {
 			return nil, err
 		}

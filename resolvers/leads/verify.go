@@ -16,14 +16,6 @@ import (
 // verifyBatch is the number of leads that are looked up at once.
 const verifyBatch = 100
 
-// verified is a target to verify, the CMS or the CRM, and its result.
-type verified struct {
-	*schema.VerifiedTarget
-
-	// missing returns the ids of those leads that the target lacks.
-	missing func(ctx context.Context, leads []lead.Lead) ([]string, error)
-}
-
 // Verify resolves the root field `verifyDeliveries`. It looks up the leads submitted since
 // a time in the CMS and the CRM, or only in one of them; other targets cannot be searched.
 // It counts leads that are under way without looking them up. With fix, it resends missing
@@ -31,28 +23,19 @@ type verified struct {
 func (r *Resolver) Verify(
 	ctx context.Context, since time.Time, only lead.Target, fix bool,
 ) (*schema.DeliveryVerification, error) {
-	if only != "" && only != lead.CMS && only != lead.CRM {
+	sum := &schema.DeliveryVerification{}
+	for _, target := range []lead.Target{lead.CMS, lead.CRM} {
+		if only == "" || only == target {
+			sum.Targets = append(sum.Targets, &schema.VerifiedTarget{Target: target})
+		}
+	}
+	if len(sum.Targets) == 0 {
 		return nil, schema.BadInput(schema.NotAllowed("target", []string{"CMS", "CRM"}))
 	}
 
-	targets := []verified{
-		{
-			VerifiedTarget: &schema.VerifiedTarget{Target: lead.CMS},
-			missing: func(ctx context.Context, leads []lead.Lead) ([]string, error) {
-				return r.CMS.Missing(ctx, idsOf(leads))
-			},
-		},
-		{
-			VerifiedTarget: &schema.VerifiedTarget{Target: lead.CRM},
-			missing:        r.missingInCRM,
-		},
-	}
-	targets = slices.DeleteFunc(targets, func(t verified) bool { return only != "" && t.Target != only })
-
-	sum := &schema.DeliveryVerification{}
 	var batch []lead.Lead
 	compare := func() error {
-		for _, t := range targets {
+		for _, t := range sum.Targets {
 			if err := r.compare(ctx, t, batch, fix); err != nil {
 				return err
 			}
@@ -84,12 +67,11 @@ func (r *Resolver) Verify(
 		return nil, err
 	}
 
-	for _, t := range targets {
+	for _, t := range sum.Targets {
 		sum.Missing += t.Missing
 		if t.Error != nil {
 			sum.Failed++
 		}
-		sum.Targets = append(sum.Targets, t.VerifiedTarget)
 	}
 	return sum, nil
 }
@@ -97,7 +79,7 @@ func (r *Resolver) Verify(
 // compare looks up a batch of leads at a target and, with fix, resends the missing ones.
 // If the lookup fails, the result has the error and the target is skipped from then on. A
 // target that stores nothing is not verified, and dismissed deliveries are not missed.
-func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, fix bool) error {
+func (r *Resolver) compare(ctx context.Context, t *schema.VerifiedTarget, batch []lead.Lead, fix bool) error {
 	if t.Error != nil || len(batch) == 0 {
 		return nil
 	}
@@ -107,7 +89,7 @@ func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, f
 			return d.Target == t.Target && d.State == lead.Dismissed
 		})
 	})
-	absent, err := t.missing(ctx, batch)
+	absent, err := r.missing(ctx, t.Target, batch)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
@@ -137,9 +119,15 @@ func (r *Resolver) compare(ctx context.Context, t verified, batch []lead.Lead, f
 	return nil
 }
 
-// missingInCRM returns the ids of the leads that lack their contact or, unless deals are
-// off, their deal.
-func (r *Resolver) missingInCRM(ctx context.Context, leads []lead.Lead) (missing []string, err error) {
+// missing returns the ids of the leads that a target lacks: their document in the CMS, and
+// their contact or, unless deals are off, their deal in the CRM.
+func (r *Resolver) missing(
+	ctx context.Context, target lead.Target, leads []lead.Lead,
+) (missing []string, err error) {
+	if target == lead.CMS {
+		return r.CMS.Missing(ctx, idsOf(leads))
+	}
+
 	var emails []string
 	for _, l := range leads {
 		emails = append(emails, crm.Address(l.Contact.Email))

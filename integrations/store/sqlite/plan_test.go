@@ -47,18 +47,18 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	now := time.Now()
 	for name, f := range map[string]store.Filter{
 		"next page": {After: &store.Position{SubmittedAt: now, ID: "x"}},
-		"in review": {InReview: true},
-		"failed":    {Progress: []lead.DeliveryState{lead.Failed}},
-		"delivered": {Progress: []lead.DeliveryState{lead.Delivered}},
+		"in review": {State: lead.StateInReview},
+		"failed":    {State: lead.StateFailed},
+		"delivered": {State: lead.StateDelivered},
 		"address":   {Email: "ana@example.com"},
 		"reference": {Reference: "lr4lb5ak"},
 		"search":    {Search: "ana pop"},
 		"all": {
-			Search:   "ana",
-			Locale:   "ro",
-			InReview: true,
-			Since:    now,
-			After:    &store.Position{SubmittedAt: now, ID: "x"},
+			Search: "ana",
+			Locale: "ro",
+			State:  lead.StateInReview,
+			Since:  now,
+			After:  &store.Position{SubmittedAt: now, ID: "x"},
 		},
 	} {
 		for _, newest := range []bool{false, true} {

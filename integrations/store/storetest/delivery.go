@@ -76,7 +76,6 @@ func deliveries(t *testing.T, s Subject) {
 
 	third := theDelivery(t, db, "id-000003", lead.CMS).ID
 	for want, filter := range map[int]store.DeliveryFilter{
-		1: {ID: third},
 		2: {After: third, Newest: true},
 		3: {Leads: []string{"id-000005", "other"}, After: 1, Limit: 3},
 		4: {States: []lead.DeliveryState{lead.Pending, lead.Failed}},

@@ -90,8 +90,7 @@ func workFilters(t *testing.T, s Subject) {
 
 	none, ana := "", "ANA@example.com"
 	low, high := 2000.0, 4000.0
-	underWay := []lead.DeliveryState{lead.Retrying, lead.Pending}
-	searched := store.Filter{Search: "stefania obrien", Progress: []lead.DeliveryState{lead.Delivered}, Sources: []string{"ads"}}
+	searched := store.Filter{Search: "stefania obrien", State: lead.StateDelivered, Sources: []string{"ads"}}
 	for name, tt := range map[string]struct {
 		filter store.Filter
 		want   []int
@@ -112,7 +111,7 @@ func workFilters(t *testing.T, s Subject) {
 		"project":   {store.Filter{ProjectType: "web_app"}, []int{1, 4, 7, 10, 13}},
 		"consent":   {store.Filter{Consent: "marketing"}, []int{0, 4, 12}},
 		"amount":    {store.Filter{Currency: "RON", AtLeast: &low, AtMost: &high}, []int{3, 9, 11}},
-		"under way": {store.Filter{Progress: underWay, Locale: "en"}, []int{2, 4, 6, 8, 12, 14}},
+		"under way": {store.Filter{State: lead.StateUnderWay, Locale: "en"}, []int{2, 4, 6, 8, 12, 14}},
 		"searched":  {searched, []int{1, 13}},
 	} {
 		if got := pageByPage(t, db, tt.filter); !slices.Equal(got, tt.want) {
