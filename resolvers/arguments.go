@@ -22,13 +22,3 @@ func phoneLink(number string) *string {
 	}
 	return &link
 }
-
-// trimmed returns an argument without surrounding white space, the form that its
-// @constraint checks, or nil without an argument.
-func trimmed(s *string) *string {
-	if s == nil {
-		return nil
-	}
-	text := schema.Clean(*s)
-	return &text
-}

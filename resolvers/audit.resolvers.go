@@ -24,12 +24,12 @@ func (r *queryResolver) Audit(ctx context.Context, lead *string, action *schema.
 	return r.Operators.AuditPage(ctx, store.AuditFilter{
 		Leads:    ids,
 		Action:   string(schema.ValueOr(action, "")),
-		Operator: schema.ValueOr(trimmed(operator), ""),
+		Operator: schema.ValueOr(operator, ""),
 		Since:    schema.ValueOr(since, time.Time{}),
 		Until:    schema.ValueOr(until, time.Time{}),
-	}, schema.ValueOr(first, schema.DefaultPage), schema.ValueOr(trimmed(after), ""))
+	}, schema.ValueOr(first, schema.DefaultPage), schema.ValueOr(after, ""))
 }
 
 func (r *queryResolver) VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error) {
-	return r.Operators.VerifyAudit(ctx, schema.ValueOr(trimmed(head), ""))
+	return r.Operators.VerifyAudit(ctx, schema.ValueOr(head, ""))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (r *mutationResolver) ClearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error) {
-	return r.clearCache(ctx, all, trimmed(pattern))
+	return r.clearCache(ctx, all, pattern)
 }
 
 func (r *mutationResolver) InvalidateCache(ctx context.Context, input schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error) {

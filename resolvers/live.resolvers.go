@@ -12,7 +12,7 @@ import (
 )
 
 func (r *subscriptionResolver) LeadEvents(ctx context.Context, after *string) (<-chan *schema.LeadEvent, error) {
-	return r.Leads.Events(ctx, schema.ValueOr(trimmed(after), ""))
+	return r.Leads.Events(ctx, schema.ValueOr(after, ""))
 }
 
 func (r *Resolver) Subscription() exec.SubscriptionResolver { return &subscriptionResolver{r} }

@@ -49,14 +49,14 @@ func (r *queryResolver) Leads(ctx context.Context, search *string, email *string
 		Since: schema.ValueOr(since, time.Time{}),
 		Until: schema.ValueOr(until, time.Time{}),
 	}
-	f.Email = crm.Address(schema.ValueOr(trimmed(email), ""))
-	f.Search, f.Locale = schema.ValueOr(trimmed(search), ""), string(schema.ValueOr(locale, ""))
-	f.Owner, f.Currency = trimmed(owner), schema.ValueOr(trimmed(currency), "")
+	f.Email = crm.Address(schema.ValueOr(email, ""))
+	f.Search, f.Locale = schema.ValueOr(search, ""), string(schema.ValueOr(locale, ""))
+	f.Owner, f.Currency = owner, schema.ValueOr(currency, "")
 	f.ProjectType, f.Consent = schema.ValueOr(projectType, ""), schema.ValueOr(consent, "")
 	f.AtLeast, f.AtMost = amountFrom, amountTo
 	f.State, f.Status = stateOf(state), schema.ValueOr(status, "")
 	f.ByAmount, f.Newest = orderOf(sort)
-	return r.Resolver.Leads.Page(ctx, f, trimmed(source), trimmed(campaign), schema.ValueOr(trimmed(after), ""))
+	return r.Resolver.Leads.Page(ctx, f, source, campaign, schema.ValueOr(after, ""))
 }
 
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
@@ -69,7 +69,7 @@ func (r *queryResolver) Deliveries(ctx context.Context, lead *string, state []le
 		Target: schema.ValueOr(target, ""),
 		Limit:  schema.ValueOr(first, schema.DefaultPage),
 	}
-	return r.Resolver.Leads.DeliveryPage(ctx, f, schema.ValueOr(lead, ""), schema.ValueOr(trimmed(after), ""))
+	return r.Resolver.Leads.DeliveryPage(ctx, f, schema.ValueOr(lead, ""), schema.ValueOr(after, ""))
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {
@@ -80,7 +80,7 @@ func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *tim
 		FirstTouch: touch == schema.FunnelTouchFirst,
 	}
 	var err error
-	if f.Sources, f.Campaigns, err = r.Operators.Origins(ctx, trimmed(source), trimmed(campaign)); err != nil {
+	if f.Sources, f.Campaigns, err = r.Operators.Origins(ctx, source, campaign); err != nil {
 		return nil, err
 	}
 	return r.Resolver.Funnel.Funnel(ctx, f)

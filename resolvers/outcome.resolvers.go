@@ -12,6 +12,6 @@ import (
 )
 
 func (r *mutationResolver) SetLeadOutcome(ctx context.Context, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) (*schema.Lead, error) {
-	change := r.Leads.SetOutcome(schema.ValueOr(outcome, ""), amount, schema.Clean(schema.ValueOr(currency, "")))
+	change := r.Leads.SetOutcome(schema.ValueOr(outcome, ""), amount, schema.ValueOr(currency, ""))
 	return r.Leads.Change(ctx, id, change)
 }

@@ -7,6 +7,7 @@ package resolvers
 
 import (
 	"context"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 )
 
@@ -34,6 +35,6 @@ func (r *queryResolver) QuotePage(ctx context.Context, id string, locale *schema
 	return r.Page.Page(ctx, id, locale)
 }
 
-func (r *queryResolver) EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) (*schema.QuoteEstimate, error) {
+func (r *queryResolver) EstimateQuote(ctx context.Context, selections lead.Selections, locale *schema.Locale, strict *bool) (*schema.QuoteEstimate, error) {
 	return r.Quotes.Estimate(ctx, selections, locale, schema.ValueOr(strict, false))
 }

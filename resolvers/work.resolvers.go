@@ -20,7 +20,7 @@ func (r *leadResolver) SameSession(ctx context.Context, obj *schema.Lead) ([]*sc
 }
 
 func (r *mutationResolver) AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error) {
-	return r.Leads.AssignLead(ctx, id, schema.ValueOr(trimmed(owner), ""))
+	return r.Leads.AssignLead(ctx, id, schema.ValueOr(owner, ""))
 }
 
 func (r *mutationResolver) SetLeadStatus(ctx context.Context, id string, status lead.Status) (*schema.Lead, error) {
@@ -48,7 +48,7 @@ func (r *mutationResolver) SetLeadStatuses(ctx context.Context, ids []string, st
 }
 
 func (r *mutationResolver) AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error) {
-	return r.Leads.AssignLeads(ctx, ids, schema.ValueOr(trimmed(owner), ""))
+	return r.Leads.AssignLeads(ctx, ids, schema.ValueOr(owner, ""))
 }
 
 func (r *queryResolver) OperatorNames(ctx context.Context) ([]string, error) {

@@ -44,6 +44,15 @@ func UnmarshalID(v any) (string, error) {
 	return Clean(id), err
 }
 
+// MarshalString writes a text.
+func MarshalString(text string) graphql.Marshaler { return graphql.MarshalString(text) }
+
+// UnmarshalString cleans a text, because its @constraint checks the clean text.
+func UnmarshalString(v any) (string, error) {
+	text, err := graphql.UnmarshalString(v)
+	return Clean(text), err
+}
+
 // MarshalBase64 writes bytes in standard base64 with padding.
 func MarshalBase64(b []byte) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) {

@@ -156,7 +156,7 @@ func (r *Resolver) SetStatus(status lead.Status) LeadChange {
 func (r *Resolver) AddNote(text string) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.Operators.Entry(ctx, schema.AuditActionNote, l.ID, nil)
-		note := lead.Note{Author: entry.Actor, At: entry.At, Text: schema.Clean(text)}
+		note := lead.Note{Author: entry.Actor, At: entry.At, Text: text}
 		err := r.Store.AddNote(ctx, l.ID, note, entry)
 		if errors.Is(err, store.ErrTooManyNotes) {
 			err = schema.BadRequest(fmt.Sprintf("The lead already has %d notes, the maximum.", store.MostNotes))

@@ -157,7 +157,7 @@ func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delive
 func (r *Resolver) DismissDelivery(ctx context.Context, id, reason string) (*schema.Delivery, error) {
 	return r.changeDelivery(ctx, id, func(ctx context.Context, d lead.Delivery) error {
 		entry := r.Operators.Entry(ctx, schema.AuditActionDismissed, d.LeadID, targetDetail(d.Target))
-		dismissed, err := r.Store.DismissDelivery(ctx, d, schema.Clean(reason), entry)
+		dismissed, err := r.Store.DismissDelivery(ctx, d, reason, entry)
 		if err == nil && !dismissed {
 			err = schema.BadRequest("Only a failed delivery can be dismissed.")
 		}

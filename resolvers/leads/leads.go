@@ -126,7 +126,7 @@ func (r *Resolver) Audited(ctx context.Context, name string) ([]string, error) {
 
 	found, err := r.Named(ctx, name)
 	if isNotFound(err) && len(name) >= lead.ReferenceLength {
-		erased, readErr := r.Store.AuditedLeads(ctx, schema.Clean(name))
+		erased, readErr := r.Store.AuditedLeads(ctx, name)
 		if readErr != nil || len(erased) > 0 {
 			return erased, readErr
 		}

@@ -99,7 +99,7 @@ func newPersonSession(s lead.Session) *schema.PersonSession {
 
 // WithdrawConsent resolves the root field `withdrawConsent`.
 func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Withdrawal, error) {
-	email, named := schema.Clean(id), ""
+	email, named := id, ""
 	if !crm.Addressable(id) {
 		l, err := r.Find(ctx, id)
 		if err != nil {

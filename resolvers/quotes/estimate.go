@@ -25,7 +25,7 @@ const day = "2006-01-02"
 
 // Estimate resolves estimateQuote.
 func (r *Resolver) Estimate(
-	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale, strict bool,
+	ctx context.Context, in lead.Selections, asked *schema.Locale, strict bool,
 ) (*schema.QuoteEstimate, error) {
 	locale := schema.ValueOr(asked, schema.DefaultLocale)
 	perspective := request.CallerFrom(ctx).Preview
@@ -51,25 +51,22 @@ func (r *Resolver) Estimate(
 }
 
 // notOffered returns the errors of choices that are none of the options.
-func notOffered(in schema.EstimateSelectionsInput, options map[string][]string) (invalid []schema.FieldError) {
-	check := func(field, path, slug string) {
-		if slug != "" && !slices.Contains(options[field], slug) {
-			invalid = append(invalid, schema.NotAllowed("selections."+path, options[field]))
+func notOffered(in lead.Selections, options map[string][]string) (invalid []schema.FieldError) {
+	for _, c := range choices(in) {
+		path := "selections." + c.Field
+		if i := slices.Index(in.Features, c.Slug); c.Field == "features" {
+			path += fmt.Sprintf("[%d]", i)
+		}
+		if !slices.Contains(options[c.Field], c.Slug) {
+			invalid = append(invalid, schema.NotAllowed(path, options[c.Field]))
 		}
 	}
-
-	check("projectType", "projectType", trimmed(in.ProjectType))
-	for i, slug := range in.Features {
-		check("features", fmt.Sprintf("features[%d]", i), slug)
-	}
-	check("complexity", "complexity", trimmed(in.Complexity))
-	check("timeline", "timeline", trimmed(in.Timeline))
 	return invalid
 }
 
 // newEstimate computes the price of choices by the price rules of the content.
 func (r *Resolver) newEstimate(
-	snap *content.Snapshot, in schema.EstimateSelectionsInput, locale schema.Locale,
+	snap *content.Snapshot, in lead.Selections, locale schema.Locale,
 ) *schema.QuoteEstimate {
 	estimate := &schema.QuoteEstimate{Lines: []*schema.EstimateLine{}, Unpriced: []string{}}
 	rules := snap.Prices
@@ -77,12 +74,7 @@ func (r *Resolver) newEstimate(
 		return estimate
 	}
 
-	chosen := choices(lead.Selections{
-		ProjectType: trimmed(in.ProjectType),
-		Features:    distinct(in.Features),
-		Complexity:  trimmed(in.Complexity),
-		Timeline:    trimmed(in.Timeline),
-	})
+	chosen := choices(in)
 	q := rules.Quote(chosen)
 	estimate.Unpriced = append(estimate.Unpriced, q.Unpriced...)
 	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // The price is to be agreed.
@@ -122,7 +114,7 @@ func choices(s lead.Selections) (chosen []price.Choice) {
 		}
 	}
 	add("projectType", s.ProjectType)
-	add("features", s.Features...)
+	add("features", distinct(s.Features)...)
 	add("complexity", s.Complexity)
 	add("timeline", s.Timeline)
 	return chosen

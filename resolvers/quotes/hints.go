@@ -21,9 +21,8 @@ type hints struct {
 	dropped []string
 }
 
-// text returns a text without surrounding white space, or "" if it is not usable.
-func (h *hints) text(field string, s *string, usable func(string) bool) string {
-	text := trimmed(s)
+// text returns a text, or "" if it is not usable.
+func (h *hints) text(field, text string, usable func(string) bool) string {
 	if text != "" && !usable(text) {
 		h.dropped = append(h.dropped, field)
 		return ""
@@ -31,62 +30,51 @@ func (h *hints) text(field string, s *string, usable func(string) bool) string {
 	return text
 }
 
-// email returns an e-mail address, or "" if it is not usable.
-func (h *hints) email(field string, s *string) string {
-	address := schema.CleanEmail(schema.ValueOr(s, ""))
-	return h.text(field, &address, h.formats.Email)
-}
-
-// slug returns a slug, or "" if it is not usable, for example because of surrounding
-// white space.
-func (h *hints) slug(field string, s *string) string {
-	return h.text(field, s, func(string) bool { return h.formats.Slug(*s) })
-}
-
 // slugs returns the usable slugs of a list without duplicates, at most
 // schema.MaxFeatures.
-func (h *hints) slugs(field string, list []*string) []string {
-	var usable []string
-	for i, s := range list {
-		slug := trimmed(s)
-		if slug == "" || slices.Contains(usable, slug) {
-			continue
+func (h *hints) slugs(field string, list []string) (usable []string) {
+	for i, slug := range list {
+		switch {
+		case slug == "" || slices.Contains(usable, slug):
+		case len(usable) < schema.MaxFeatures && h.formats.Slug(slug):
+			usable = append(usable, slug)
+		case len(h.dropped) < schema.MaxFieldErrors:
+			h.dropped = append(h.dropped, fmt.Sprintf("%s[%d]", field, i))
 		}
-
-		if len(usable) == schema.MaxFeatures || !h.formats.Slug(*s) {
-			if len(h.dropped) < schema.MaxFieldErrors {
-				h.dropped = append(h.dropped, fmt.Sprintf("%s[%d]", field, i))
-			}
-			continue
-		}
-
-		usable = append(usable, slug)
 	}
 	return usable
 }
 
-// attribution returns the usable values of an attribution.
-func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
-	if in == nil {
-		return lead.Attribution{}
-	}
-	read := func(name string, s *string, isAddress bool) string {
-		text := origin(trimmed(s), isAddress)
-		if text == "" && trimmed(s) != "" {
-			h.dropped = append(h.dropped, "attribution."+name)
-		}
-		return text
-	}
+// part is a value of an attribution.
+type part struct {
+	name      string
+	value     *string
+	isAddress bool
+}
 
-	return lead.Attribution{
-		Source:      read("source", in.Source, false),
-		Medium:      read("medium", in.Medium, false),
-		Campaign:    read("campaign", in.Campaign, false),
-		Term:        read("term", in.Term, false),
-		Content:     read("content", in.Content, false),
-		Referrer:    read("referrer", in.Referrer, true),
-		LandingPage: read("landingPage", in.LandingPage, true),
+// partsOf returns the values of an attribution, the least important first.
+func partsOf(a *lead.Attribution) []part {
+	return []part{
+		{"referrer", &a.Referrer, true},
+		{"landingPage", &a.LandingPage, true},
+		{"content", &a.Content, false},
+		{"term", &a.Term, false},
+		{"medium", &a.Medium, false},
+		{"campaign", &a.Campaign, false},
+		{"source", &a.Source, false},
 	}
+}
+
+// attribution returns the usable values of an attribution.
+func (h *hints) attribution(in *lead.Attribution) lead.Attribution {
+	a := schema.ValueOr(in, lead.Attribution{})
+	for _, part := range partsOf(&a) {
+		sent := *part.value
+		if *part.value = origin(sent, part.isAddress); *part.value == "" && sent != "" {
+			h.dropped = append(h.dropped, "attribution."+part.name)
+		}
+	}
+	return a
 }
 
 // A session's row has at most 4 KB: an id, the latest state, and the first and the last
@@ -119,20 +107,7 @@ func fit(v *lead.Visit) (dropped []string) {
 // fitAttribution drops values of an attribution until it is small enough, and returns their
 // names.
 func fitAttribution(a *lead.Attribution) (dropped []string) {
-	parts := []struct {
-		name  string
-		value *string
-	}{
-		{"referrer", &a.Referrer},
-		{"landingPage", &a.LandingPage},
-		{"content", &a.Content},
-		{"term", &a.Term},
-		{"medium", &a.Medium},
-		{"campaign", &a.Campaign},
-		{"source", &a.Source},
-	}
-
-	for _, part := range parts {
+	for _, part := range partsOf(a) {
 		// Source and campaign are also columns.
 		if *part.value != "" && encoded(a)+len(a.Source)+len(a.Campaign) > maxAttributionBytes {
 			*part.value = ""
@@ -189,15 +164,12 @@ func usableName(s string) bool {
 	return utf8.RuneCountInString(s) <= schema.MaxNameLength && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// distinct returns texts without surrounding white space and without duplicates.
+// distinct returns texts without duplicates.
 func distinct(list []string) (texts []string) {
 	for _, text := range list {
-		if text = schema.Clean(text); !slices.Contains(texts, text) {
+		if !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
 	return texts
 }
-
-// trimmed returns an optional text without surrounding white space, or "" if it is null.
-func trimmed(s *string) string { return schema.Clean(schema.ValueOr(s, "")) }

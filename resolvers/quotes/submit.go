@@ -113,7 +113,7 @@ func (r *Resolver) examine(ctx context.Context, in schema.SubmitQuoteInput, n *s
 	if snap != nil && snap.Texts != nil && r.Content.StoreTexts(ctx, snap.Texts) == nil {
 		n.Texts, l.Texts = snap.Texts.Revision, snap.Texts.Body
 	}
-	r.setPrice(ctx, l, snap, trimmed(in.Estimate.Revision))
+	r.setPrice(ctx, l, snap, schema.ValueOr(in.Estimate.Revision, ""))
 	l.InReview = slices.ContainsFunc(l.Signals, func(s lead.Signal) bool { return !s.Weak() })
 
 	// Deliveries continue the trace of the request. The field is empty without tracing.
@@ -177,43 +177,31 @@ func idempotencyKey(h http.Header) string {
 	return strings.Trim(strings.TrimSpace(h.Get("Idempotency-Key")), `"`)
 }
 
-// newLead converts a validated input. It cleans texts and drops repeated features.
+// newLead converts a validated input, without repeated features and consents.
 func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	s := lead.Lead{
-		SessionID: in.SessionID,
-		Contact: lead.Contact{
-			FirstName: schema.Clean(in.Contact.FirstName),
-			LastName:  schema.Clean(in.Contact.LastName),
-			Email:     schema.CleanEmail(in.Contact.Email),
-			Phone:     schema.CleanPhone(schema.ValueOr(in.Contact.Phone, "")),
-			Company:   trimmed(in.Contact.Company),
-		},
-		Selections: lead.Selections{
-			ProjectType: in.Selections.ProjectType,
-			Features:    distinct(in.Selections.Features),
-			Complexity:  trimmed(in.Selections.Complexity),
-			Timeline:    trimmed(in.Selections.Timeline),
-		},
-		Estimate: lead.Estimate{Currency: schema.Clean(in.Estimate.Currency)},
+		SessionID:  in.SessionID,
+		Contact:    *in.Contact,
+		Selections: *in.Selections,
+		Message:    schema.ValueOr(in.Message, ""),
+		Locale:     string(schema.ValueOr(in.Locale, "")),
+	}
+	s.Contact.Email = schema.CleanEmail(s.Contact.Email)
+	s.Contact.Phone = schema.CleanPhone(s.Contact.Phone)
+	s.Selections.Features = distinct(s.Selections.Features)
+
+	e := in.Estimate
+	s.Estimate = lead.Estimate{
+		Min:      price.Round(math.Abs(e.Min), e.Currency), // JSON has a negative zero.
+		Max:      price.Round(math.Abs(e.Max), e.Currency),
+		Currency: e.Currency,
 	}
 
-	// JSON has a negative zero.
-	s.Estimate.Min = price.Round(math.Abs(in.Estimate.Min), s.Estimate.Currency)
-	s.Estimate.Max = price.Round(math.Abs(in.Estimate.Max), s.Estimate.Currency)
-
-	if in.Locale != nil {
-		s.Locale = string(*in.Locale)
-	}
-	s.Message = schema.Clean(schema.ValueOr(in.Message, ""))
 	for _, c := range in.Consents {
 		s.Consents = slices.DeleteFunc(s.Consents, func(before lead.Consent) bool {
 			return before.Purpose == c.Purpose
 		})
-		s.Consents = append(s.Consents, lead.Consent{
-			Purpose: c.Purpose,
-			Given:   c.Given,
-			Text:    schema.Clean(schema.ValueOr(c.Text, "")),
-		})
+		s.Consents = append(s.Consents, *c)
 	}
 	return s
 }
@@ -259,7 +247,7 @@ func (r *Resolver) signals(
 	ctx context.Context, in schema.SubmitQuoteInput, content string, pace lead.Signal,
 ) []lead.Signal {
 	found := []lead.Signal{pace, r.challengeSignal(ctx, in, content), r.burstSignal(ctx)}
-	if trimmed(in.Website) != "" {
+	if schema.ValueOr(in.Website, "") != "" {
 		found = append([]lead.Signal{lead.Honeypot}, found...)
 	}
 	return slices.DeleteFunc(found, func(s lead.Signal) bool { return s == "" })
@@ -307,7 +295,7 @@ func (r *Resolver) challengeSignal(
 	}
 
 	header := request.CallerFrom(ctx).Header.Get("CF-Turnstile-Response")
-	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(header)), content)
+	ok, err := r.Challenge.Verify(ctx, cmp.Or(schema.ValueOr(in.ChallengeToken, ""), strings.TrimSpace(header)), content)
 	switch {
 	case err != nil:
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot verify the bot check: storing the lead unchecked")

@@ -20,31 +20,28 @@ func (r *Resolver) Track(
 	visit := lead.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
 	read := hints{formats: r.formats}
 
-	if s := in.Selections; s != nil {
-		visit.Selections = lead.Selections{
-			ProjectType: read.slug("selections.projectType", s.ProjectType),
-			Features:    read.slugs("selections.features", s.Features),
-			Complexity:  read.slug("selections.complexity", s.Complexity),
-			Timeline:    read.slug("selections.timeline", s.Timeline),
-		}
+	s := schema.ValueOr(in.Selections, lead.Selections{})
+	visit.Selections = lead.Selections{
+		ProjectType: read.text("selections.projectType", s.ProjectType, r.formats.Slug),
+		Features:    read.slugs("selections.features", s.Features),
+		Complexity:  read.text("selections.complexity", s.Complexity, r.formats.Slug),
+		Timeline:    read.text("selections.timeline", s.Timeline, r.formats.Slug),
 	}
 
-	if e := in.Estimate; e != nil {
-		currency := read.text("estimate.currency", e.Currency, r.formats.Currency)
-		visit.Estimate = lead.PartialEstimate{
-			Min:      read.amount("estimate.min", e.Min, currency),
-			Max:      read.amount("estimate.max", e.Max, currency),
-			Currency: currency,
-		}
+	e := schema.ValueOr(in.Estimate, lead.PartialEstimate{})
+	currency := read.text("estimate.currency", e.Currency, r.formats.Currency)
+	visit.Estimate = lead.PartialEstimate{
+		Min:      read.amount("estimate.min", e.Min, currency),
+		Max:      read.amount("estimate.max", e.Max, currency),
+		Currency: currency,
 	}
 
-	if f := in.FormData; f != nil {
-		visit.Hints = lead.Hints{
-			Email:     read.email("formData.email", f.Email),
-			FirstName: read.text("formData.firstName", f.FirstName, usableName),
-		}
-		r.filterHints(&visit.Hints, in.Consents, &read)
+	typed := schema.ValueOr(in.FormData, lead.Hints{})
+	visit.Hints = lead.Hints{
+		Email:     read.text("formData.email", schema.CleanEmail(typed.Email), r.formats.Email),
+		FirstName: read.text("formData.firstName", typed.FirstName, usableName),
 	}
+	r.filterHints(&visit.Hints, in.Consents, &read)
 	visit.Locale = string(schema.ValueOr(in.Locale, ""))
 	visit.Attribution = read.attribution(in.Attribution)
 	if fields := fit(&visit); len(fields) > 0 {
@@ -108,22 +105,21 @@ const (
 
 // filterHints drops contact hints that may not be stored, and records the consent to
 // storing them.
-func (r *Resolver) filterHints(typed *lead.Hints, consents []*schema.TrackConsentInput, read *hints) {
-	var given *schema.TrackConsentInput
+func (r *Resolver) filterHints(typed *lead.Hints, consents []*lead.Consent, read *hints) {
+	var agreed lead.Consent
 	for _, c := range consents { // The last one of a purpose counts, as in submitQuote.
-		if c != nil && trimmed(c.Purpose) == lead.SaveProgress {
-			given = c
+		if c != nil && c.Purpose == lead.SaveProgress {
+			agreed = *c
 		}
 	}
-	agreed := given != nil && schema.ValueOr(given.Given, false)
 
 	switch {
 	case *typed == lead.Hints{}:
-	case r.TrackContact == TrackContactOff, r.TrackContact == TrackContactConsent && !agreed:
+	case r.TrackContact == TrackContactOff, r.TrackContact == TrackContactConsent && !agreed.Given:
 		*typed = lead.Hints{}
 		read.dropped = append(read.dropped, "formData")
-	case agreed:
-		wording := []rune(trimmed(given.Text))
+	case agreed.Given:
+		wording := []rune(agreed.Text)
 		typed.Agreed = true
 		typed.Consent = string(wording[:min(len(wording), schema.MaxConsentText)])
 	}

@@ -5368,14 +5368,14 @@ func (ec *executionContext) marshalNDeliveryEdge2ᚖsiteapiᚋschemaᚐDeliveryE
 }
 
 func (ec *executionContext) unmarshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState(ctx context.Context, v any) (lead.DeliveryState, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := unmarshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState(ctx context.Context, sel ast.SelectionSet, v lead.DeliveryState) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState[v])
+	res := schema.MarshalString(marshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState[v])
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "DeliveryState!")
 	}
@@ -5406,14 +5406,14 @@ var (
 )
 
 func (ec *executionContext) unmarshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget(ctx context.Context, v any) (lead.Target, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := unmarshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget(ctx context.Context, sel ast.SelectionSet, v lead.Target) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(marshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget[v])
+	res := schema.MarshalString(marshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget[v])
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "DeliveryTarget!")
 	}
@@ -5728,14 +5728,14 @@ func (ec *executionContext) marshalNLeadSelections2ᚖsiteapiᚋintegrationsᚋl
 }
 
 func (ec *executionContext) unmarshalNLeadSignal2siteapiᚋintegrationsᚋleadᚐSignal(ctx context.Context, v any) (lead.Signal, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := lead.Signal(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNLeadSignal2siteapiᚋintegrationsᚋleadᚐSignal(ctx context.Context, sel ast.SelectionSet, v lead.Signal) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := schema.MarshalString(string(v))
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "LeadSignal!")
 	}
@@ -5773,14 +5773,14 @@ func (ec *executionContext) marshalNLeadSignal2ᚕsiteapiᚋintegrationsᚋlead�
 }
 
 func (ec *executionContext) unmarshalNLeadState2siteapiᚋintegrationsᚋleadᚐState(ctx context.Context, v any) (lead.State, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := lead.State(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNLeadState2siteapiᚋintegrationsᚋleadᚐState(ctx context.Context, sel ast.SelectionSet, v lead.State) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := schema.MarshalString(string(v))
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "LeadState!")
 	}
@@ -5886,7 +5886,7 @@ func (ec *executionContext) unmarshalODeliveryTarget2ᚖsiteapiᚋintegrations�
 	if v == nil {
 		return nil, nil
 	}
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget[tmp]
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -5897,7 +5897,7 @@ func (ec *executionContext) marshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋl
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(marshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget[*v])
+	res := schema.MarshalString(marshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget[*v])
 	return res
 }
 
@@ -6002,7 +6002,7 @@ func (ec *executionContext) unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋlead
 	if v == nil {
 		return nil, nil
 	}
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := lead.State(tmp)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -6013,7 +6013,7 @@ func (ec *executionContext) marshalOLeadState2ᚖsiteapiᚋintegrationsᚋlead�
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(string(*v))
+	res := schema.MarshalString(string(*v))
 	return res
 }
 
@@ -6037,7 +6037,7 @@ func (ec *executionContext) unmarshalOPriceStatus2ᚖsiteapiᚋintegrationsᚋle
 	if v == nil {
 		return nil, nil
 	}
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := lead.PriceStatus(tmp)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -6048,7 +6048,7 @@ func (ec *executionContext) marshalOPriceStatus2ᚖsiteapiᚋintegrationsᚋlead
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(string(*v))
+	res := schema.MarshalString(string(*v))
 	return res
 }
 

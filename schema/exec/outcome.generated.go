@@ -262,14 +262,14 @@ func (ec *executionContext) marshalNLeadOutcomeSource2siteapiᚋschemaᚐLeadOut
 }
 
 func (ec *executionContext) unmarshalNLeadOutcomeValue2siteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx context.Context, v any) (lead.OutcomeValue, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := lead.OutcomeValue(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNLeadOutcomeValue2siteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx context.Context, sel ast.SelectionSet, v lead.OutcomeValue) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := schema.MarshalString(string(v))
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "LeadOutcomeValue!")
 	}
@@ -287,7 +287,7 @@ func (ec *executionContext) unmarshalOLeadOutcomeValue2ᚖsiteapiᚋintegrations
 	if v == nil {
 		return nil, nil
 	}
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := lead.OutcomeValue(tmp)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -298,7 +298,7 @@ func (ec *executionContext) marshalOLeadOutcomeValue2ᚖsiteapiᚋintegrations�
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(string(*v))
+	res := schema.MarshalString(string(*v))
 	return res
 }
 

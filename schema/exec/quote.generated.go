@@ -5,6 +5,7 @@ package exec
 import (
 	"context"
 	"math"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 	"strconv"
 	"sync/atomic"
@@ -726,8 +727,8 @@ func (ec *executionContext) fieldContext_TrackQuotePayload_sessionId(_ context.C
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputAttributionInput(ctx context.Context, obj any) (schema.AttributionInput, error) {
-	var it schema.AttributionInput
+func (ec *executionContext) unmarshalInputAttributionInput(ctx context.Context, obj any) (lead.Attribution, error) {
+	var it lead.Attribution
 	if obj == nil {
 		return it, nil
 	}
@@ -746,49 +747,49 @@ func (ec *executionContext) unmarshalInputAttributionInput(ctx context.Context, 
 		switch k {
 		case "source":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Source = data
 		case "medium":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("medium"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Medium = data
 		case "campaign":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("campaign"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Campaign = data
 		case "term":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("term"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Term = data
 		case "content":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("content"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Content = data
 		case "referrer":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("referrer"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Referrer = data
 		case "landingPage":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("landingPage"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -798,8 +799,8 @@ func (ec *executionContext) unmarshalInputAttributionInput(ctx context.Context, 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputConsentInput(ctx context.Context, obj any) (schema.ConsentInput, error) {
-	var it schema.ConsentInput
+func (ec *executionContext) unmarshalInputConsentInput(ctx context.Context, obj any) (lead.Consent, error) {
+	var it lead.Consent
 	if obj == nil {
 		return it, nil
 	}
@@ -832,7 +833,7 @@ func (ec *executionContext) unmarshalInputConsentInput(ctx context.Context, obj 
 			it.Given = data
 		case "text":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("text"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -842,8 +843,8 @@ func (ec *executionContext) unmarshalInputConsentInput(ctx context.Context, obj 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Context, obj any) (schema.EstimateSelectionsInput, error) {
-	var it schema.EstimateSelectionsInput
+func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Context, obj any) (lead.Selections, error) {
+	var it lead.Selections
 	if obj == nil {
 		return it, nil
 	}
@@ -862,7 +863,7 @@ func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Co
 		switch k {
 		case "projectType":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectType"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -876,14 +877,14 @@ func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Co
 			it.Features = data
 		case "complexity":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("complexity"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Complexity = data
 		case "timeline":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("timeline"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -893,8 +894,8 @@ func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Co
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputQuoteContactInput(ctx context.Context, obj any) (schema.QuoteContactInput, error) {
-	var it schema.QuoteContactInput
+func (ec *executionContext) unmarshalInputQuoteContactInput(ctx context.Context, obj any) (lead.Contact, error) {
+	var it lead.Contact
 	if obj == nil {
 		return it, nil
 	}
@@ -934,14 +935,14 @@ func (ec *executionContext) unmarshalInputQuoteContactInput(ctx context.Context,
 			it.Email = data
 		case "phone":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("phone"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Phone = data
 		case "company":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("company"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1002,8 +1003,8 @@ func (ec *executionContext) unmarshalInputQuoteEstimateInput(ctx context.Context
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputQuoteSelectionsInput(ctx context.Context, obj any) (schema.QuoteSelectionsInput, error) {
-	var it schema.QuoteSelectionsInput
+func (ec *executionContext) unmarshalInputQuoteSelectionsInput(ctx context.Context, obj any) (lead.Selections, error) {
+	var it lead.Selections
 	if obj == nil {
 		return it, nil
 	}
@@ -1036,14 +1037,14 @@ func (ec *executionContext) unmarshalInputQuoteSelectionsInput(ctx context.Conte
 			it.Features = data
 		case "complexity":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("complexity"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Complexity = data
 		case "timeline":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("timeline"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1080,14 +1081,14 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 			it.SessionID = data
 		case "contact":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contact"))
-			data, err := ec.unmarshalNQuoteContactInput2ᚖsiteapiᚋschemaᚐQuoteContactInput(ctx, v)
+			data, err := ec.unmarshalNQuoteContactInput2ᚖsiteapiᚋintegrationsᚋleadᚐContact(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Contact = data
 		case "selections":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("selections"))
-			data, err := ec.unmarshalNQuoteSelectionsInput2ᚖsiteapiᚋschemaᚐQuoteSelectionsInput(ctx, v)
+			data, err := ec.unmarshalNQuoteSelectionsInput2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1115,14 +1116,14 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 			it.Message = data
 		case "attribution":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("attribution"))
-			data, err := ec.unmarshalOAttributionInput2ᚖsiteapiᚋschemaᚐAttributionInput(ctx, v)
+			data, err := ec.unmarshalOAttributionInput2ᚖsiteapiᚋintegrationsᚋleadᚐAttribution(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Attribution = data
 		case "consents":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("consents"))
-			data, err := ec.unmarshalOConsentInput2ᚕᚖsiteapiᚋschemaᚐConsentInputᚄ(ctx, v)
+			data, err := ec.unmarshalOConsentInput2ᚕᚖsiteapiᚋintegrationsᚋleadᚐConsentᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1146,8 +1147,8 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputTrackConsentInput(ctx context.Context, obj any) (schema.TrackConsentInput, error) {
-	var it schema.TrackConsentInput
+func (ec *executionContext) unmarshalInputTrackConsentInput(ctx context.Context, obj any) (lead.Consent, error) {
+	var it lead.Consent
 	if obj == nil {
 		return it, nil
 	}
@@ -1166,21 +1167,21 @@ func (ec *executionContext) unmarshalInputTrackConsentInput(ctx context.Context,
 		switch k {
 		case "purpose":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("purpose"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Purpose = data
 		case "given":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("given"))
-			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			data, err := ec.unmarshalOBoolean2bool(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Given = data
 		case "text":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("text"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1190,8 +1191,8 @@ func (ec *executionContext) unmarshalInputTrackConsentInput(ctx context.Context,
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputTrackEstimateInput(ctx context.Context, obj any) (schema.TrackEstimateInput, error) {
-	var it schema.TrackEstimateInput
+func (ec *executionContext) unmarshalInputTrackEstimateInput(ctx context.Context, obj any) (lead.PartialEstimate, error) {
+	var it lead.PartialEstimate
 	if obj == nil {
 		return it, nil
 	}
@@ -1224,7 +1225,7 @@ func (ec *executionContext) unmarshalInputTrackEstimateInput(ctx context.Context
 			it.Max = data
 		case "currency":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("currency"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1234,8 +1235,8 @@ func (ec *executionContext) unmarshalInputTrackEstimateInput(ctx context.Context
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputTrackFormDataInput(ctx context.Context, obj any) (schema.TrackFormDataInput, error) {
-	var it schema.TrackFormDataInput
+func (ec *executionContext) unmarshalInputTrackFormDataInput(ctx context.Context, obj any) (lead.Hints, error) {
+	var it lead.Hints
 	if obj == nil {
 		return it, nil
 	}
@@ -1254,14 +1255,14 @@ func (ec *executionContext) unmarshalInputTrackFormDataInput(ctx context.Context
 		switch k {
 		case "email":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("email"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Email = data
 		case "firstName":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("firstName"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1298,28 +1299,28 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 			it.SessionID = data
 		case "selections":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("selections"))
-			data, err := ec.unmarshalOTrackSelectionsInput2ᚖsiteapiᚋschemaᚐTrackSelectionsInput(ctx, v)
+			data, err := ec.unmarshalOTrackSelectionsInput2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Selections = data
 		case "estimate":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("estimate"))
-			data, err := ec.unmarshalOTrackEstimateInput2ᚖsiteapiᚋschemaᚐTrackEstimateInput(ctx, v)
+			data, err := ec.unmarshalOTrackEstimateInput2ᚖsiteapiᚋintegrationsᚋleadᚐPartialEstimate(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Estimate = data
 		case "formData":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("formData"))
-			data, err := ec.unmarshalOTrackFormDataInput2ᚖsiteapiᚋschemaᚐTrackFormDataInput(ctx, v)
+			data, err := ec.unmarshalOTrackFormDataInput2ᚖsiteapiᚋintegrationsᚋleadᚐHints(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.FormData = data
 		case "attribution":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("attribution"))
-			data, err := ec.unmarshalOAttributionInput2ᚖsiteapiᚋschemaᚐAttributionInput(ctx, v)
+			data, err := ec.unmarshalOAttributionInput2ᚖsiteapiᚋintegrationsᚋleadᚐAttribution(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1333,7 +1334,7 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 			it.Locale = data
 		case "consents":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("consents"))
-			data, err := ec.unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋschemaᚐTrackConsentInput(ctx, v)
+			data, err := ec.unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1343,8 +1344,8 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputTrackSelectionsInput(ctx context.Context, obj any) (schema.TrackSelectionsInput, error) {
-	var it schema.TrackSelectionsInput
+func (ec *executionContext) unmarshalInputTrackSelectionsInput(ctx context.Context, obj any) (lead.Selections, error) {
+	var it lead.Selections
 	if obj == nil {
 		return it, nil
 	}
@@ -1363,28 +1364,28 @@ func (ec *executionContext) unmarshalInputTrackSelectionsInput(ctx context.Conte
 		switch k {
 		case "projectType":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectType"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.ProjectType = data
 		case "features":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("features"))
-			data, err := ec.unmarshalOString2ᚕᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2ᚕstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Features = data
 		case "complexity":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("complexity"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Complexity = data
 		case "timeline":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("timeline"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOString2string(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1752,7 +1753,7 @@ func (ec *executionContext) _TrackQuotePayload(ctx context.Context, sel ast.Sele
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) unmarshalNConsentInput2ᚖsiteapiᚋschemaᚐConsentInput(ctx context.Context, v any) (*schema.ConsentInput, error) {
+func (ec *executionContext) unmarshalNConsentInput2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx context.Context, v any) (*lead.Consent, error) {
 	res, err := ec.unmarshalInputConsentInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -1781,12 +1782,12 @@ func (ec *executionContext) marshalNEstimateLine2ᚖsiteapiᚋschemaᚐEstimateL
 	return ec._EstimateLine(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNEstimateSelectionsInput2siteapiᚋschemaᚐEstimateSelectionsInput(ctx context.Context, v any) (schema.EstimateSelectionsInput, error) {
+func (ec *executionContext) unmarshalNEstimateSelectionsInput2siteapiᚋintegrationsᚋleadᚐSelections(ctx context.Context, v any) (lead.Selections, error) {
 	res, err := ec.unmarshalInputEstimateSelectionsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNQuoteContactInput2ᚖsiteapiᚋschemaᚐQuoteContactInput(ctx context.Context, v any) (*schema.QuoteContactInput, error) {
+func (ec *executionContext) unmarshalNQuoteContactInput2ᚖsiteapiᚋintegrationsᚋleadᚐContact(ctx context.Context, v any) (*lead.Contact, error) {
 	res, err := ec.unmarshalInputQuoteContactInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -1812,7 +1813,7 @@ func (ec *executionContext) marshalNQuotePageAction2ᚖsiteapiᚋschemaᚐQuoteP
 	return ec._QuotePageAction(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNQuoteSelectionsInput2ᚖsiteapiᚋschemaᚐQuoteSelectionsInput(ctx context.Context, v any) (*schema.QuoteSelectionsInput, error) {
+func (ec *executionContext) unmarshalNQuoteSelectionsInput2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx context.Context, v any) (*lead.Selections, error) {
 	res, err := ec.unmarshalInputQuoteSelectionsInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -1843,7 +1844,7 @@ func (ec *executionContext) marshalNTrackQuotePayload2ᚖsiteapiᚋschemaᚐTrac
 	return ec._TrackQuotePayload(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOAttributionInput2ᚖsiteapiᚋschemaᚐAttributionInput(ctx context.Context, v any) (*schema.AttributionInput, error) {
+func (ec *executionContext) unmarshalOAttributionInput2ᚖsiteapiᚋintegrationsᚋleadᚐAttribution(ctx context.Context, v any) (*lead.Attribution, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -1851,16 +1852,16 @@ func (ec *executionContext) unmarshalOAttributionInput2ᚖsiteapiᚋschemaᚐAtt
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOConsentInput2ᚕᚖsiteapiᚋschemaᚐConsentInputᚄ(ctx context.Context, v any) ([]*schema.ConsentInput, error) {
+func (ec *executionContext) unmarshalOConsentInput2ᚕᚖsiteapiᚋintegrationsᚋleadᚐConsentᚄ(ctx context.Context, v any) ([]*lead.Consent, error) {
 	if v == nil {
 		return nil, nil
 	}
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]*schema.ConsentInput, len(vSlice))
+	res := make([]*lead.Consent, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNConsentInput2ᚖsiteapiᚋschemaᚐConsentInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNConsentInput2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -1882,16 +1883,16 @@ func (ec *executionContext) marshalOQuotePdf2ᚖsiteapiᚋschemaᚐQuotePDF(ctx 
 	return ec._QuotePdf(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋschemaᚐTrackConsentInput(ctx context.Context, v any) ([]*schema.TrackConsentInput, error) {
+func (ec *executionContext) unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx context.Context, v any) ([]*lead.Consent, error) {
 	if v == nil {
 		return nil, nil
 	}
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]*schema.TrackConsentInput, len(vSlice))
+	res := make([]*lead.Consent, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalOTrackConsentInput2ᚖsiteapiᚋschemaᚐTrackConsentInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalOTrackConsentInput2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -1899,7 +1900,7 @@ func (ec *executionContext) unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋschema�
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalOTrackConsentInput2ᚖsiteapiᚋschemaᚐTrackConsentInput(ctx context.Context, v any) (*schema.TrackConsentInput, error) {
+func (ec *executionContext) unmarshalOTrackConsentInput2ᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx context.Context, v any) (*lead.Consent, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -1907,7 +1908,7 @@ func (ec *executionContext) unmarshalOTrackConsentInput2ᚖsiteapiᚋschemaᚐTr
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOTrackEstimateInput2ᚖsiteapiᚋschemaᚐTrackEstimateInput(ctx context.Context, v any) (*schema.TrackEstimateInput, error) {
+func (ec *executionContext) unmarshalOTrackEstimateInput2ᚖsiteapiᚋintegrationsᚋleadᚐPartialEstimate(ctx context.Context, v any) (*lead.PartialEstimate, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -1915,7 +1916,7 @@ func (ec *executionContext) unmarshalOTrackEstimateInput2ᚖsiteapiᚋschemaᚐT
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOTrackFormDataInput2ᚖsiteapiᚋschemaᚐTrackFormDataInput(ctx context.Context, v any) (*schema.TrackFormDataInput, error) {
+func (ec *executionContext) unmarshalOTrackFormDataInput2ᚖsiteapiᚋintegrationsᚋleadᚐHints(ctx context.Context, v any) (*lead.Hints, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -1923,7 +1924,7 @@ func (ec *executionContext) unmarshalOTrackFormDataInput2ᚖsiteapiᚋschemaᚐT
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOTrackSelectionsInput2ᚖsiteapiᚋschemaᚐTrackSelectionsInput(ctx context.Context, v any) (*schema.TrackSelectionsInput, error) {
+func (ec *executionContext) unmarshalOTrackSelectionsInput2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx context.Context, v any) (*lead.Selections, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -501,7 +501,7 @@ type ComplexityRoot struct {
 		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) int
 		ContentHealth func(childComplexity int) int
 		Deliveries    func(childComplexity int, lead *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string) int
-		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) int
+		EstimateQuote func(childComplexity int, selections lead.Selections, locale *schema.Locale, strict *bool) int
 		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
 		Lead          func(childComplexity int, id string) int
 		Leads         func(childComplexity int, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
@@ -2564,7 +2564,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.EstimateQuote(childComplexity, args["selections"].(schema.EstimateSelectionsInput), args["locale"].(*schema.Locale), args["strict"].(*bool)), true
+		return e.ComplexityRoot.Query.EstimateQuote(childComplexity, args["selections"].(lead.Selections), args["locale"].(*schema.Locale), args["strict"].(*bool)), true
 	case "Query.funnel":
 		if e.ComplexityRoot.Query.Funnel == nil {
 			break

@@ -62,7 +62,7 @@ type QueryResolver interface {
 	Person(ctx context.Context, email string) (*schema.Person, error)
 	QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error)
 	QuotePage(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePage, error)
-	EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale, strict *bool) (*schema.QuoteEstimate, error)
+	EstimateQuote(ctx context.Context, selections lead.Selections, locale *schema.Locale, strict *bool) (*schema.QuoteEstimate, error)
 	SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error)
 	OperatorNames(ctx context.Context) ([]string, error)
 }
@@ -877,8 +877,8 @@ func (ec *executionContext) field_Query_estimateQuote_args(ctx context.Context, 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "selections",
-		func(ctx context.Context, v any) (schema.EstimateSelectionsInput, error) {
-			return ec.unmarshalNEstimateSelectionsInput2siteapiᚋschemaᚐEstimateSelectionsInput(ctx, v)
+		func(ctx context.Context, v any) (lead.Selections, error) {
+			return ec.unmarshalNEstimateSelectionsInput2siteapiᚋintegrationsᚋleadᚐSelections(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -3646,7 +3646,7 @@ func (ec *executionContext) _Query_estimateQuote(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().EstimateQuote(ctx, fc.Args["selections"].(schema.EstimateSelectionsInput), fc.Args["locale"].(*schema.Locale), fc.Args["strict"].(*bool))
+			return ec.Resolvers.Query().EstimateQuote(ctx, fc.Args["selections"].(lead.Selections), fc.Args["locale"].(*schema.Locale), fc.Args["strict"].(*bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *schema.QuoteEstimate) graphql.Marshaler {

@@ -713,14 +713,14 @@ func (ec *executionContext) marshalNLeadStateCount2ᚖsiteapiᚋschemaᚐLeadSta
 }
 
 func (ec *executionContext) unmarshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx context.Context, v any) (lead.Status, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := lead.Status(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx context.Context, sel ast.SelectionSet, v lead.Status) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := schema.MarshalString(string(v))
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "LeadStatus!")
 	}
@@ -782,7 +782,7 @@ func (ec *executionContext) unmarshalOLeadStatus2ᚖsiteapiᚋintegrationsᚋlea
 	if v == nil {
 		return nil, nil
 	}
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := schema.UnmarshalString(v)
 	res := lead.Status(tmp)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -793,7 +793,7 @@ func (ec *executionContext) marshalOLeadStatus2ᚖsiteapiᚋintegrationsᚋlead�
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(string(*v))
+	res := schema.MarshalString(string(*v))
 	return res
 }
 
