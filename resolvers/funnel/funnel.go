@@ -32,9 +32,9 @@ type steps [store.FunnelSteps]int
 type report struct {
 	schema.Funnel
 	steps   steps
-	weeks   map[week]*steps
-	choices map[string]map[string]*schema.FunnelChoice // keys: field, value
-	options map[string]string                          // keys: slugs of the CMS's options
+	weeks   map[week]steps
+	choices map[price.Choice]*schema.FunnelChoice
+	options map[string]string // keys: slugs of the CMS's options
 	sources map[origin]*source
 }
 
@@ -66,8 +66,8 @@ type Resolver struct {
 // Funnel reports how far visitors get in the calculator, and their choices.
 func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Funnel, error) {
 	sum := &report{
-		weeks:   map[week]*steps{},
-		choices: map[string]map[string]*schema.FunnelChoice{},
+		weeks:   map[week]steps{},
+		choices: map[price.Choice]*schema.FunnelChoice{},
 		sources: map[origin]*source{},
 	}
 	if r.Options != nil {
@@ -117,14 +117,12 @@ func (r *report) addLeads(c store.LeadCount) {
 }
 
 func (r *report) addSessions(c store.SessionCount) {
-	key := week{c.Week, c.Locale}
-	if r.weeks[key] == nil {
-		r.weeks[key] = new(steps)
-	}
+	reached := r.weeks[week{c.Week, c.Locale}]
 	for i := range c.Step + 1 {
 		r.steps[i] += c.Sessions
-		r.weeks[key][i] += c.Sessions
+		reached[i] += c.Sessions
 	}
+	r.weeks[week{c.Week, c.Locale}] = reached
 
 	from := r.source(c.Source, c.Campaign)
 	from.Sessions += c.Sessions
@@ -132,36 +130,24 @@ func (r *report) addSessions(c store.SessionCount) {
 		from.Estimates += c.Sessions
 	}
 
-	r.choose("projectType", c, c.Selections.ProjectType)
-	r.choose("features", c, c.Selections.Features...)
-	r.choose("complexity", c, c.Selections.Complexity)
-	r.choose("timeline", c, c.Selections.Timeline)
+	for _, chosen := range price.Choices(c.Selections) {
+		r.choose(chosen, c)
+	}
 }
 
-// choose counts the values of a field. Clients may send any: if the CMS has options, other
-// values count together.
-func (r *report) choose(field string, c store.SessionCount, values ...string) {
-	counts := r.choices[field]
-	if counts == nil {
-		counts = map[string]*schema.FunnelChoice{}
-		r.choices[field] = counts
+// choose counts a choice. Clients may send any: if the CMS has options, other choices of a
+// field count together.
+func (r *report) choose(chosen price.Choice, c store.SessionCount) {
+	if _, option := r.options[chosen.Slug]; !option && len(r.options) > 0 {
+		chosen.Slug = others
+	}
+	if r.choices[chosen] == nil {
+		r.choices[chosen] = &schema.FunnelChoice{Field: chosen.Field, Value: chosen.Slug}
 	}
 
-	for _, value := range values {
-		if value == "" {
-			continue
-		}
-		if _, option := r.options[value]; !option && len(r.options) > 0 {
-			value = others
-		}
-		if counts[value] == nil {
-			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
-		}
-
-		counts[value].Count += c.Sessions
-		if c.Step >= store.Submitted {
-			counts[value].Submitted += c.Sessions
-		}
+	r.choices[chosen].Count += c.Sessions
+	if c.Step >= store.Submitted {
+		r.choices[chosen].Submitted += c.Sessions
 	}
 }
 
@@ -223,15 +209,20 @@ func (r *report) listWeeks() {
 // field, and then the sum of all others.
 func (r *report) listChoices() {
 	r.Choices = []*schema.FunnelChoice{}
+	sorted := slices.SortedFunc(maps.Values(r.choices), byCount)
 	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
+		shown := 0
 		rest := &schema.FunnelChoice{Field: field, Value: others}
-		for i, c := range slices.SortedFunc(maps.Values(r.choices[field]), byCount) {
-			if c.Value != others && (i < valuesShown || len(r.options) > 0) {
+		for _, c := range sorted {
+			switch {
+			case c.Field != field:
+			case c.Value != others && (shown < valuesShown || len(r.options) > 0):
 				r.Choices = append(r.Choices, c)
-				continue
+				shown++
+			default:
+				rest.Count += c.Count
+				rest.Submitted += c.Submitted
 			}
-			rest.Count += c.Count
-			rest.Submitted += c.Submitted
 		}
 
 		if rest.Count > 0 {
@@ -273,7 +264,7 @@ func (r *report) listSources(minimum int) {
 }
 
 // list returns the steps with their names and conversions.
-func (reached *steps) list() []*schema.FunnelStep {
+func (reached steps) list() []*schema.FunnelStep {
 	list := make([]*schema.FunnelStep, len(reached))
 	for i, name := range schema.AllFunnelStepName {
 		list[i] = &schema.FunnelStep{Name: name, Count: reached[i]}

@@ -6,6 +6,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
 
@@ -23,8 +24,8 @@ func TestInventedValues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := report{
-				weeks:   map[week]*steps{},
-				choices: map[string]map[string]*schema.FunnelChoice{},
+				weeks:   map[week]steps{},
+				choices: map[price.Choice]*schema.FunnelChoice{},
 				sources: map[origin]*source{},
 				options: c.options,
 			}

@@ -23,7 +23,6 @@ import (
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 	"siteapi/schema/exec"
-	"siteapi/schema/request"
 )
 
 // Reason returns why a delivery has not arrived, in words. If it is a mail that was not
@@ -217,7 +216,7 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 		return nil, err
 	}
 
-	d, settings := s.mailDocument(ctx, l, locale)
+	d, settings := s.PDFs.Summarized(ctx, l, locale)
 	link := ""
 	if s.SiteURL != "" {
 		link = s.SiteURL + l.PagePath()
@@ -237,7 +236,7 @@ func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.L
 
 // SalesMail composes the mail to sales. The recipient and id are not set.
 func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
-	d, _ := s.mailDocument(ctx, l, locale)
+	d, _ := s.PDFs.Summarized(ctx, l, locale)
 
 	var others []compose.Reference
 	for other, err := range s.Store.Leads(ctx, store.Filter{Session: l.SessionID, Newest: true, Limit: maxOthers}) {
@@ -270,20 +269,6 @@ func (s *Service) reference(id string) compose.Reference {
 	return r
 }
 
-// mailDocument returns the data of a mail, which is the same as that of the PDF, and the
-// site's settings. The settings are nil if the content cannot be read.
-func (s *Service) mailDocument(
-	ctx context.Context, l *lead.Lead, locale schema.Locale,
-) (pdf.Document, *content.Settings) {
-	snap, err := s.Content.ReadAs(ctx, request.CallerFrom(ctx).Preview, locale)
-	if err != nil {
-		s.Log.Warn().Err(err).Msg("cannot read the content: composing a mail without the site settings")
-		snap = &content.Snapshot{}
-	}
-	d, _ := s.PDFs.Document(ctx, l, locale, snap)
-	return d, snap.Settings
-}
-
 func (s *Service) mailFrom(d *pdf.Document) netmail.Address {
 	from := s.From
 	if from.Name == "" {
@@ -292,14 +277,19 @@ func (s *Service) mailFrom(d *pdf.Document) netmail.Address {
 	return from
 }
 
-// address sets the recipient, id and name of a mail. The id is the same in every
-// attempt of one sending and does not reveal the lead's id, which opens the PDF.
+// address sets the recipient, id and name of a mail.
 func (s *Service) address(m *mail.Message, t *queue.Try, target lead.Target, to string) {
 	m.To = to
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", t.ID, target, t.Sending()))
-	m.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)
+	m.ID = s.messageID(t.ID, target, t.Sending())
 	m.Name = t.ID + "-" + strings.ReplaceAll(string(target), "_", "-")
 	if t.Sending() > 0 {
 		m.Name += fmt.Sprintf("-%d", t.Sending())
 	}
+}
+
+// messageID returns the id of a mail by what identifies its sending: it is the same in every
+// attempt and does not reveal the lead's id, which opens the PDF.
+func (s *Service) messageID(sending ...any) string {
+	sum := sha256.Sum256(fmt.Appendln(nil, sending...))
+	return hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)
 }

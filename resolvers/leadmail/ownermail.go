@@ -2,11 +2,7 @@ package leadmail
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"siteapi/integrations/lead"
@@ -39,13 +35,11 @@ func (s *Service) ownerHash(owner string) string { return hash(s.Key, "owner", m
 // that were erased or reassigned in the meantime. The mail has no contact data.
 func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 	var assigned []lead.Lead
-	for _, id := range m.Leads {
-		l, err := s.Store.Lead(ctx, id)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-		case err != nil:
+	for l, err := range s.Store.Leads(ctx, store.Filter{IDs: m.Leads}) {
+		if err != nil {
 			return err
-		case l.Owner != "" && s.ownerHash(l.Owner) == m.Owner:
+		}
+		if l.Owner != "" && s.ownerHash(l.Owner) == m.Owner {
 			assigned = append(assigned, l)
 		}
 	}
@@ -65,10 +59,9 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 	if err != nil {
 		return composing(err)
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "owner\x00%d\x00%s", m.ID, m.Owner))
-	message.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(s.From.Address)
-	message.Name = fmt.Sprintf("%s-owner-mail-%d", assigned[0].ID, m.ID)
 	message.To = assigned[0].Owner
+	message.ID = s.messageID("owner", m.ID, m.Owner)
+	message.Name = fmt.Sprintf("%s-owner-mail-%d", assigned[0].ID, m.ID)
 	return m.Send(ctx, "owner", func(handOver func() error) error {
 		message.HandOver = handOver
 		return s.Sender.Send(ctx, message)
@@ -78,21 +71,16 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 // ownerMail composes the mail, in the language of the first lead. The recipient and id
 // are not set.
 func (s *Service) ownerMail(ctx context.Context, assigned []lead.Lead) (*mail.Message, error) {
-	locale, ok := schema.ParseLocale(assigned[0].Locale)
-	if !ok {
-		locale = schema.DefaultLocale
-	}
-
 	references := make([]string, len(assigned))
 	for i, l := range assigned {
 		references[i] = lead.Reference(l.ID)
 	}
 	inbox := s.Inbox
-	if inbox != "" && len(assigned) == 1 {
-		inbox += "#leads?" + url.Values{"search": references}.Encode()
+	if len(assigned) == 1 {
+		inbox = s.reference(assigned[0].ID).Link
 	}
 
-	d, _ := s.mailDocument(ctx, &assigned[0], locale)
+	d, _ := s.PDFs.Summarized(ctx, &assigned[0], schema.LocaleOrDefault(assigned[0].Locale))
 	m, err := compose.Assigned(&d, references, inbox)
 	m.From = s.mailFrom(&d)
 	return &m, err

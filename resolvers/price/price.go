@@ -49,6 +49,22 @@ type Choice struct {
 	Slug  string `json:"slug"`
 }
 
+// Choices returns the choices of selections in the order of the form, each once.
+func Choices(s lead.Selections) (chosen []Choice) {
+	add := func(field string, slugs ...string) {
+		for _, slug := range slugs {
+			if choice := (Choice{field, slug}); slug != "" && !slices.Contains(chosen, choice) {
+				chosen = append(chosen, choice)
+			}
+		}
+	}
+	add("projectType", s.ProjectType)
+	add("features", s.Features...)
+	add("complexity", s.Complexity)
+	add("timeline", s.Timeline)
+	return chosen
+}
+
 func (c Choice) compare(other Choice) int {
 	return cmp.Or(cmp.Compare(c.Field, other.Field), cmp.Compare(c.Slug, other.Slug))
 }

@@ -69,7 +69,7 @@ func (r *Resolver) Page(ctx context.Context, id string, asked *schema.Locale) (*
 		return nil, err
 	}
 
-	locale := localeOf(&l, asked, request.CallerFrom(ctx).Header)
+	locale := schema.ValueOr(asked, quotepdf.LocaleOf(l.Locale, request.CallerFrom(ctx).Header))
 	v := &view{Locale: locale}
 	if v.Words, err = pdf.WordsIn(string(locale)); err != nil {
 		return nil, err
@@ -96,21 +96,9 @@ func (r *Resolver) Page(ctx context.Context, id string, asked *schema.Locale) (*
 	}, nil
 }
 
-// localeOf picks the language of a page: the requested one, or else that of the lead, or
-// else the best match for Accept-Language.
-func localeOf(l *lead.Lead, asked *schema.Locale, h http.Header) schema.Locale {
-	if asked != nil {
-		return *asked
-	}
-	if own, ok := schema.ParseLocale(l.Locale); ok {
-		return own
-	}
-	return schema.AcceptedLocale(h)
-}
-
 // fill sets the values of a lead's page.
 func (r *Resolver) fill(ctx context.Context, v *view, l *lead.Lead) error {
-	document := r.PDFs.Summarized(ctx, l, v.Locale)
+	document, _ := r.PDFs.Summarized(ctx, l, v.Locale)
 	all := func(rune) bool { return true }
 	summary, err := pdf.Summarize(&document, lead.OneLine, all)
 	if err != nil {

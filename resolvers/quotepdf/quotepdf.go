@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"runtime"
 	"slices"
@@ -113,7 +114,7 @@ func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (
 	file := &schema.File{}
 	var entry cache.Entry
 	if request.CallerFrom(ctx).Preview == "" {
-		entry, err = r.render(ctx, id, locale, snap)
+		entry, err = r.Cache.Get(ctx, documentKey(id, locale, snap.Revision), r.fill(id, locale, snap))
 		file.Again = r.again(id, locale, entry.Revision, snap.Revision)
 	} else { // Drafts are kept nowhere.
 		entry, _, err = cache.Run(ctx, r.fill(id, locale, snap))
@@ -139,16 +140,20 @@ func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (
 func (r *Resolver) content(ctx context.Context, locale schema.Locale) *content.Snapshot {
 	snap, err := r.Content.ReadAs(ctx, request.CallerFrom(ctx).Preview, locale)
 	if err != nil {
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the content: rendering a quote without the site settings")
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the content: showing a quote without the site settings")
 		return &content.Snapshot{Revision: "none"}
 	}
 	return snap
 }
 
-// Summarized returns the data of a lead's document in the caller's perspective of the CMS.
-func (r *Resolver) Summarized(ctx context.Context, l *lead.Lead, locale schema.Locale) pdf.Document {
-	d, _ := r.Document(ctx, l, locale, r.content(ctx, locale))
-	return d
+// Summarized returns the data of a lead's document in the caller's perspective of the CMS, and
+// the site's settings. The settings are nil if the content cannot be read.
+func (r *Resolver) Summarized(
+	ctx context.Context, l *lead.Lead, locale schema.Locale,
+) (pdf.Document, *content.Settings) {
+	snap := r.content(ctx, locale)
+	d, _ := r.document(ctx, l, locale, snap)
+	return d, snap.Settings
 }
 
 // Forget clears all documents from the cache after leads were deleted.
@@ -192,18 +197,15 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 	if err != nil {
 		return "", err
 	}
-	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
-		return l, nil
-	}
-
-	return schema.AcceptedLocale(request.CallerFrom(ctx).Header), nil
+	return LocaleOf(string(entry.Value), request.CallerFrom(ctx).Header), nil
 }
 
-// render returns the document of a lead, rendered once for all concurrent requests.
-func (r *Resolver) render(
-	ctx context.Context, id string, locale schema.Locale, snap *content.Snapshot,
-) (cache.Entry, error) {
-	return r.Cache.Get(ctx, documentKey(id, locale, snap.Revision), r.fill(id, locale, snap))
+// LocaleOf returns the language of a lead, or else the best match for Accept-Language.
+func LocaleOf(own string, h http.Header) schema.Locale {
+	if locale, ok := schema.ParseLocale(own); ok {
+		return locale
+	}
+	return schema.AcceptedLocale(h)
 }
 
 // fill returns the function that renders the document of a lead.
@@ -215,7 +217,7 @@ func (r *Resolver) fill(id string, locale schema.Locale, snap *content.Snapshot)
 		}
 
 		life := cache.Lifetime{Fresh: pdfFresh}
-		document, complete := r.Document(ctx, &s, locale, snap)
+		document, complete := r.document(ctx, &s, locale, snap)
 		if !complete {
 			life.Fresh = incompletePDFFresh
 		}
@@ -255,8 +257,8 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 	return r.PDF.Render(ctx, d)
 }
 
-// Document returns the data of a document. It is incomplete if its logo cannot be loaded.
-func (r *Resolver) Document(
+// document returns the data of a document. It is incomplete if its logo cannot be loaded.
+func (r *Resolver) document(
 	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *content.Snapshot,
 ) (d pdf.Document, complete bool) {
 	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.Labels, CreatedAt: s.SubmittedAt.In(r.TimeZone)}

@@ -158,14 +158,14 @@ func TestPdfWithALateLogo(t *testing.T) {
 
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if d, complete := r.Document(short, &lead.Lead{}, schema.LocaleEn, snap); complete ||
+	if d, complete := r.document(short, &lead.Lead{}, schema.LocaleEn, snap); complete ||
 		d.Company.Logo != nil {
 		t.Errorf("the document is complete without its logo: %+v", d.Company)
 	}
 
 	time.AfterFunc(20*time.Millisecond, func() { close(logo.released) })
 	for range 2 {
-		if d, complete := r.Document(t.Context(), &lead.Lead{}, schema.LocaleEn, snap); !complete ||
+		if d, complete := r.document(t.Context(), &lead.Lead{}, schema.LocaleEn, snap); !complete ||
 			string(d.Company.Logo) != "logo" {
 			t.Errorf("the document is incomplete with its logo: %+v", d.Company)
 		}

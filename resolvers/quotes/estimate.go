@@ -52,7 +52,7 @@ func (r *Resolver) Estimate(
 
 // notOffered returns the errors of choices that are none of the options.
 func notOffered(in lead.Selections, options map[string][]string) (invalid []schema.FieldError) {
-	for _, c := range choices(in) {
+	for _, c := range price.Choices(in) {
 		path := "selections." + c.Field
 		if i := slices.Index(in.Features, c.Slug); c.Field == "features" {
 			path += fmt.Sprintf("[%d]", i)
@@ -74,7 +74,7 @@ func (r *Resolver) newEstimate(
 		return estimate
 	}
 
-	chosen := choices(in)
+	chosen := price.Choices(in)
 	q := rules.Quote(chosen)
 	estimate.Unpriced = append(estimate.Unpriced, q.Unpriced...)
 	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // The price is to be agreed.
@@ -104,22 +104,6 @@ var lineLabels = map[schema.Locale]map[string]string{
 	schema.LocaleRo: {lead.LineMinimum: "Valoare minimă", lead.LineRounding: "Rotunjire"},
 }
 
-// choices returns the choices of selections in the order of the form.
-func choices(s lead.Selections) (chosen []price.Choice) {
-	add := func(field string, slugs ...string) {
-		for _, slug := range slugs {
-			if slug != "" {
-				chosen = append(chosen, price.Choice{Field: field, Slug: slug})
-			}
-		}
-	}
-	add("projectType", s.ProjectType)
-	add("features", distinct(s.Features)...)
-	add("complexity", s.Complexity)
-	add("timeline", s.Timeline)
-	return chosen
-}
-
 // setPrice replaces the range that the client sent with the range that the price rules
 // compute. It keeps the sent range if the rules are not enforced, or if choices are
 // unpriced and the sent range covers the others. Either way it records whether the two
@@ -139,7 +123,7 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 	if old := r.honored(ctx, current, revision); old != nil {
 		rules, status = old, lead.Honored
 	}
-	q, sent := rules.Quote(choices(l.Selections)), l.Estimate
+	q, sent := rules.Quote(price.Choices(l.Selections)), l.Estimate
 	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
 	if len(q.Unpriced) > 0 {
 		status, differs = lead.Unpriced, !rules.Covers(q, sent.Min, sent.Currency)
