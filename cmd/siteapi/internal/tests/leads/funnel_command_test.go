@@ -139,26 +139,35 @@ func TestFunnel(t *testing.T) {
 	})
 }
 
-// An option of the CMS is shown, however many unknown values visitors send.
-func TestFunnelShowsOptions(t *testing.T) {
+// However many slugs and sources clients invent, options of the CMS are counted separately,
+// without options the frequent values are, and no session is lost.
+func TestFunnelOfInventedValues(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t)
-	madeUp := make([]string, 50)
-	for i := range madeUp {
-		madeUp[i] = fmt.Sprint("made-up-", i)
-	}
-	for session, features := range map[string][]string{"one": madeUp, "two": madeUp, "three": {"blog", "none"}} {
-		tracked := object{"sessionId": session, "selections": object{"features": features}}
-		if got := s.TrackThrough("REST", tracked); got.Status != 200 {
-			t.Fatal(got)
+	for content, want := range map[string]string{
+		apptest.OwnContent(t): "2 choices blog 1, (others) 60",
+		withoutPrices(t):      "51 choices often 2, (others) 10",
+	} {
+		s := apptest.Start(t, "CMS_FILE="+content)
+		visits := []string{"blog", "often", "often"}
+		for i := range 58 {
+			visits = append(visits, fmt.Sprint("invented-", i))
 		}
-	}
+		for i, slug := range visits {
+			must(t, s.App.Data.Store.Track(t.Context(), lead.Visit{
+				SessionID:   fmt.Sprint("visit-", i),
+				At:          dayOf(10),
+				Selections:  lead.Selections{Features: []string{slug}},
+				Attribution: lead.Attribution{Source: slug},
+			}))
+		}
 
-	data, code := s.OperateAs(schema.RoleViewer, `{ funnel { choices { value count } } }`)
-	choices := data.Funnel.Choices
-	if code != "" || len(choices) != 2 || choices[0].Value != "blog" || choices[0].Count != 1 ||
-		choices[1].Value != "(others)" || choices[1].Count != 101 {
-		t.Errorf("%s: %d choices", code, len(choices))
+		data, _ := s.OperateAs(schema.RoleSales, `{ funnel { choices { value count } sources { source sessions } } }`)
+		choices, sources := data.Funnel.Choices, data.Funnel.Sources
+		first, last := choices[0], choices[len(choices)-1]
+		got := fmt.Sprint(len(choices), " choices ", first.Value, " ", first.Count, ", ", last.Value, " ", last.Count)
+		if rest := sources[50]; got != want || len(sources) != 51 || rest.Source != "(others)" || rest.Sessions != 10 {
+			t.Errorf("%s, want %s; %d sources, last %+v", got, want, len(sources), rest)
+		}
 	}
 }
 

@@ -33,12 +33,14 @@ complete places { place unit state detail } } }`)
 }
 
 // An export by e-mail address contains everything that is stored about a person: leads,
-// consents that outlived their leads, and sessions.
+// consents that outlived their leads, and sessions. Such a consent can be withdrawn, once, and
+// erased.
 func TestExportOfPerson(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, "LEAD_RETENTION=2d", apptest.Quick)
 	submitAt(s, t, "hers", 49*time.Hour,
 		lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
+		lead.Consent{Purpose: "offers", Given: true},
 		lead.Consent{Purpose: "calls", Text: "Call me"})
 	apptest.Eventually(t, "it arrives", func() bool { return ended(s, "hers") })
 	s.Restart()
@@ -64,7 +66,7 @@ func TestExportOfPerson(t *testing.T) {
 	args := []string{"leads", "export", "--email", " hers@Example.com "}
 	out, err := s.Command(args...)
 	rows, csvErr := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()
-	if err != nil || csvErr != nil || len(rows) != 4 {
+	if err != nil || csvErr != nil || len(rows) != 5 {
 		t.Fatalf("%v %v %s", err, csvErr, out)
 	}
 	for i, want := range []map[string]string{
@@ -76,6 +78,7 @@ func TestExportOfPerson(t *testing.T) {
 			"record": "consent", "email": "hers@example.com", "locale": "ro", "lead_id": "", "session_id": "", "state": "",
 			"consents": "news: given, not to the site's wording", "consent_texts": "news: Send me news",
 		},
+		{"record": "consent", "consents": "offers: given, not to the site's wording"},
 		{
 			"record": "session", "session_id": "typed", "email": "Hers@example.com", "first_name": "Ana", "locale": "es", "project_type": "shop",
 			"estimate_min": "10", "estimate_max": "", "source": "ads", "visits": "1", "submitted_at": "", "pdf": "", "state": "",
@@ -88,13 +91,13 @@ func TestExportOfPerson(t *testing.T) {
 			}
 		}
 	}
-	if seen := cellOf(rows, 3, "first_seen"); seen == "" || seen != cellOf(rows, 3, "last_seen") {
+	if seen := cellOf(rows, 4, "first_seen"); seen == "" || seen != cellOf(rows, 4, "last_seen") {
 		t.Errorf("the session was first seen at %q", seen)
 	}
 
 	entries, err := s.App.Data.Store.AuditEntries(t.Context(), store.AuditFilter{Limit: 1})
 	if err != nil || len(entries) != 1 || entries[0].Action != "EXPORTED" ||
-		entries[0].Detail != `{"consents":1,"count":1,"searched":true,"sessions":1}` {
+		entries[0].Detail != `{"consents":2,"count":1,"searched":true,"sessions":1}` {
 		t.Errorf("%v: the audit has %+v", err, entries)
 	}
 
@@ -104,10 +107,23 @@ func TestExportOfPerson(t *testing.T) {
 		t.Fatalf("%v %v %s", err, jsonErr, out)
 	}
 	if len(person.Leads) != 1 || person.Leads[0].Contact.FirstName != "Ana" ||
-		len(person.Consents) != 1 || person.Consents[0].Consent.Text != "Send me news" ||
+		len(person.Consents) != 2 || person.Consents[0].Consent.Text != "Send me news" ||
 		len(person.Sessions) != 1 || *person.Sessions[0].Email != "Hers@example.com" || *person.Sessions[0].Min != 10 {
 		t.Errorf("the person has %s", out)
 	}
+
+	for _, want := range []string{"leads 0 deletedLeads 1 sessions 0", ""} {
+		out, err := s.Command("leads", "withdraw", "HERS@example.com", "--purpose", "news")
+		if got := strings.Join(strings.Fields(out), " "); (err == nil) != (want != "") || err == nil && got != want {
+			t.Errorf("withdrawing: %v %s, want %q", err, got, want)
+		}
+	}
+
+	out, err = s.Command("leads", "erase", "--json", "--yes", "--email", "hers@example.com", "--server", s.Base)
+	must(t, err)
+	var receipt apptest.Receipt
+	apptest.ReadJSON(t, out, &receipt)
+	receipt.Counts(t, "consents", 2, 2, "erased")
 }
 
 // cellOf returns the cell of a row in the named column.

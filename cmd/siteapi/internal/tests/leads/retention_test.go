@@ -1,8 +1,6 @@
 package leads
 
 import (
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -91,52 +89,6 @@ func TestRetention(t *testing.T) {
 	// Retention does not erase documents and contacts in the targets.
 	if len(stubs.Documents("session-old")) != 1 || len(stubs.Contacts("old@example.com")) != 1 {
 		t.Error("retention deleted the lead from the CMS or the CRM")
-	}
-}
-
-// Given consents outlive their leads, without a readable address, until they are
-// withdrawn or erased.
-func TestRetentionKeepsConsents(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, "LEAD_RETENTION=2d", apptest.Quick)
-
-	people := []string{"withdraws", "erased"}
-	for _, name := range people {
-		submitAt(s, t, name, 49*time.Hour,
-			lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
-			lead.Consent{Purpose: "calls", Text: "Call me"})
-		apptest.Eventually(t, name+" arrives", func() bool { return ended(s, name) })
-	}
-
-	s.Restart()
-	for _, name := range people {
-		apptest.Eventually(t, name+" is deleted", func() bool { return !has(s, t, name) })
-		if n, _, err := s.App.Data.Store.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 1 {
-			t.Errorf("%s has %d consents, %v, want only the given one", name, n, err)
-		}
-	}
-
-	withdraw := []string{"leads", "withdraw", "Withdraws@example.com", "--purpose", "news"}
-	if out, err := s.Command(withdraw...); err != nil ||
-		!slices.Equal(strings.Fields(out), []string{"leads", "0", "deletedLeads", "1", "sessions", "0"}) {
-		t.Errorf("withdrawing: %v %s", err, out)
-	}
-	if out, err := s.Command(withdraw...); err == nil {
-		t.Errorf("a consent was withdrawn twice: %s", out)
-	}
-
-	out, err := s.Command("leads", "erase", "--json", "--yes", "--email", "erased@example.com", "--server", s.Base)
-	var receipt apptest.Receipt
-	apptest.ReadJSON(t, out, &receipt)
-	receipt.Counts(t, "consents", 1, 1, "erased")
-	if err != nil {
-		t.Error(err)
-	}
-
-	for _, name := range people {
-		if n, _, err := s.App.Data.Store.CountAddress(t.Context(), name+"@example.com"); err != nil || n != 0 {
-			t.Errorf("%s still has %d consents, %v", name, n, err)
-		}
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/storetest/pgserver"
-	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
 )
 
@@ -84,36 +82,6 @@ func inCRM(vendors *apptest.Vendors, text string) bool {
 		}
 	}
 	return false
-}
-
-// After `store copy` during an outage of the CRM, the current state of a changed lead is
-// delivered.
-func TestCopyDelivers(t *testing.T) {
-	t.Parallel()
-	url := pgserver.Start(t).NewDatabase(t)
-	vendors := apptest.NewVendors(t)
-	vendors.CRM.Fail(faulttest.Respond(503).Times(-1))
-	s := apptest.Start(t, vendors.Env(apptest.Quick)...)
-	submitAt(s, t, "ana-maria", time.Hour,
-		lead.Consent{Purpose: "news", Given: true, SiteWording: true},
-		lead.Consent{Purpose: "calls", Given: true, SiteWording: true})
-	apptest.Eventually(t, "the CRM rejects it", func() bool {
-		return s.Deliveries("ana-maria")[lead.CRM].State == lead.Retrying
-	})
-	s.Stop()
-
-	env := vendors.Env("ENVIRONMENT=development", "DATA_DIR="+s.DataDir)
-	for _, purpose := range []string{"news", "calls"} {
-		if out, code := apptest.Command(t, env, "leads", "withdraw", "ana-maria", "--purpose", purpose); code != 0 {
-			t.Fatal(out)
-		}
-	}
-	if out, code := apptest.Command(t, append(env, "DATABASE_URL="+url), "store", "copy"); code != 0 {
-		t.Fatal(out)
-	}
-	vendors.CRM.Recover()
-	apptest.Start(t, vendors.Env("DATABASE_URL="+url)...)
-	apptest.Eventually(t, "the CRM has the withdrawal", func() bool { return inCRM(vendors, "calls: withdrawn") })
 }
 
 // The consent to save progress can be withdrawn for a visitor who gave it while typing,

@@ -14,7 +14,7 @@ import (
 // type is an error.
 func TestDroppedFieldsAreNamed(t *testing.T) {
 	t.Parallel()
-	const body = `{"sessionId":"s","selections":{"projectType":"Web App","features":["ok","N O",{}],"complexity":" easy",` +
+	const body = `{"sessionId":"s","selections":{"projectType":"Web App","features":["ok","N O",{}],"complexity":" e asy",` +
 		`"timeline":""},"estimate":{"min":-1,"max":"x"},"formData":{"email":"ana@","firstName":"Ana"}}`
 	const names = "selections.features[2], estimate.max, selections.projectType, selections.features[1], " +
 		"selections.complexity, estimate.min, formData.email"
