@@ -58,14 +58,6 @@ func (b *Browser) query(path, document string, to any, headers ...string) *http.
 	return resp
 }
 
-// Want reports an error unless got equals want.
-func (b *Browser) Want(what, got, want string) {
-	b.T.Helper()
-	if got != want {
-		b.T.Errorf("%s: %s, want %s", what, got, want)
-	}
-}
-
 // SignIn signs in without cookies, and returns the last response and its body.
 func (b *Browser) SignIn() (*http.Response, string) {
 	b.T.Helper()

@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,19 +15,31 @@ import (
 // logIn logs in with a token.
 func logIn(b *apptest.Browser, token string, headers ...string) *http.Response {
 	b.T.Helper()
-	body, _ := json.Marshal(object{"token": token})
-	resp, _ := b.Send("POST", "/admin/login", string(body), headers...)
+	resp, _ := b.Send("POST", "/admin/login", `{"token":"`+token+`"}`, headers...)
 	if len(resp.Cookies()) == 1 {
 		b.Cookie = resp.Cookies()[0]
 	}
 	return resp
 }
 
-// errorCode returns the error code of an operator field, or an empty string.
-func errorCode(b *apptest.Browser, path string, headers ...string) string {
+// withCookie returns a browser with another value of the login's cookie.
+func withCookie(b *apptest.Browser, value string) *apptest.Browser {
+	return &apptest.Browser{T: b.T, Base: b.Base, Cookie: &http.Cookie{Name: b.Cookie.Name, Value: value}}
+}
+
+// answers checks the error code of an operator field at a GraphQL endpoint, which is empty
+// if there is no error.
+func answers(b *apptest.Browser, what, path, want string, headers ...string) {
 	b.T.Helper()
-	code, _ := b.Runs(path, `{ leads { edges { node { reference } } } }`, headers...)
-	return code
+	if code, _ := b.Runs(path, `{ leads { edges { node { reference } } } }`, headers...); code != want {
+		b.T.Errorf("%s: %q, want %q", what, code, want)
+	}
+}
+
+// inboxAnswers checks the error code of an operator field in the inbox.
+func inboxAnswers(b *apptest.Browser, what, want string, headers ...string) {
+	b.T.Helper()
+	answers(b, what, "/admin/graphql", want, headers...)
 }
 
 // wantStatus checks the status of a request.
@@ -47,10 +58,10 @@ func TestLoginByToken(t *testing.T) {
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=first,second")
 	b, public := apptest.NewBrowser(t, admin), apptest.NewBrowser(t, r.Base)
 
-	b.Want("without a login", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
-	b.Want("a bearer token", errorCode(b, "/graphql", "Authorization: Bearer second"), "")
-	b.Want("another token", errorCode(b, "/graphql", "Authorization: Bearer "+config.DevCacheToken), "UNAUTHENTICATED")
-	b.Want("the public address", errorCode(public, "/graphql", "Authorization: Bearer second"), "UNAUTHENTICATED")
+	inboxAnswers(b, "without a login", "UNAUTHENTICATED")
+	answers(b, "a bearer token", "/graphql", "", "Authorization: Bearer second")
+	answers(b, "another token", "/graphql", "UNAUTHENTICATED", "Authorization: Bearer "+config.DevCacheToken)
+	answers(public, "the public address", "/graphql", "UNAUTHENTICATED", "Authorization: Bearer second")
 	for body, status := range map[string]int{
 		`{"token":"wrong"}`: 401, `{"token":"second"}garbage`: 400, `{"token":7}`: 400, ``: 400,
 	} {
@@ -62,19 +73,16 @@ func TestLoginByToken(t *testing.T) {
 		c.Secure || c.MaxAge != 12*60*60 || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("logging in: %d %+v", resp.StatusCode, b.Cookie)
 	}
-	b.Want("logged in", errorCode(b, "/admin/graphql"), "")
-	b.Want("a login is valid for the inbox only", errorCode(b, "/graphql"), "UNAUTHENTICATED")
+	inboxAnswers(b, "logged in", "")
+	answers(b, "a login is valid for the inbox only", "/graphql", "UNAUTHENTICATED")
 	if _, who := b.Send("GET", "/admin/operator", ""); who["role"] != "ADMIN" {
 		t.Errorf("the logged-in operator is %v", who)
 	}
 	for _, header := range []string{"Sec-Fetch-Site: cross-site", "Origin: https://evil.example"} {
-		b.Want(header, errorCode(b, "/admin/graphql", header), "FORBIDDEN")
+		inboxAnswers(b, header, "FORBIDDEN", header)
 		wantStatus(b, 403, "DELETE", "/admin/login", "", header)
 	}
-	changed := *b.Cookie
-	changed.Value = "9" + changed.Value
-	longer := &apptest.Browser{T: t, Base: b.Base, Cookie: &changed}
-	b.Want("a changed lifetime", errorCode(longer, "/admin/graphql"), "UNAUTHENTICATED")
+	inboxAnswers(withCookie(b, "9"+b.Cookie.Value), "a changed lifetime", "UNAUTHENTICATED")
 
 	for path, want := range map[string]string{
 		"/admin": "GET, HEAD, OPTIONS", "/admin/login": "POST, DELETE, OPTIONS", "/admin/graphql": "POST, OPTIONS",
@@ -100,7 +108,7 @@ func TestLoginByToken(t *testing.T) {
 		address := apptest.FreeAddress(t)
 		other := apptest.Launch(t, t.TempDir(), "ADMIN_ADDR="+address, "ADMIN_API_TOKEN="+token)
 		b.Base = "http://" + address
-		b.Want("with ADMIN_API_TOKEN="+token, errorCode(b, "/admin/graphql"), want)
+		inboxAnswers(b, "with ADMIN_API_TOKEN="+token, want)
 		_ = other.End(syscall.SIGKILL)
 	}
 }
@@ -136,7 +144,7 @@ func TestInboxInPublic(t *testing.T) {
 		t.Fatalf("logging in: %d %v", resp.StatusCode, b.Cookie)
 	}
 
-	b.Want("a bearer token", errorCode(b, "/graphql", "Authorization: Bearer first"), "")
+	answers(b, "a bearer token", "/graphql", "", "Authorization: Bearer first")
 	for resp.StatusCode != 429 {
 		if resp = logIn(guesser, "wrong"); resp.StatusCode == 200 {
 			t.Fatal("a wrong token logs in")
@@ -146,7 +154,7 @@ func TestInboxInPublic(t *testing.T) {
 		resp.Header.Get("Retry-After") == "" {
 		t.Errorf("the right token after many wrong ones: %d %v", resp.StatusCode, resp.Header)
 	}
-	b.Want("a login remains valid", errorCode(b, "/admin/graphql"), "")
+	inboxAnswers(b, "a login remains valid", "")
 }
 
 // If clients may send only trusted documents, those of the inbox and of the routes are still
@@ -154,14 +162,12 @@ func TestInboxInPublic(t *testing.T) {
 func TestInboxWithTrustedDocuments(t *testing.T) {
 	t.Parallel()
 	documents := t.TempDir()
-	err := os.WriteFile(filepath.Join(documents, "site.graphql"), []byte("{ cacheStats { success } }"), 0o600)
-	must(t, err)
-
+	must(t, os.WriteFile(filepath.Join(documents, "site.graphql"), []byte("{ cacheStats { success } }"), 0o600))
 	r := apptest.Launch(t, t.TempDir(), "ADMIN_PAGE=on", "GRAPHQL_OPERATIONS=trusted", "GRAPHQL_DOCUMENTS="+documents)
 	b := apptest.NewBrowser(t, r.Base)
 	logIn(b, config.DevAdminToken)
-	b.Want("logged in", errorCode(b, "/admin/graphql"), "")
-	b.Want("in public", errorCode(b, "/graphql"), "QUERY_NOT_IN_SAFELIST")
+	inboxAnswers(b, "logged in", "")
+	answers(b, "in public", "/graphql", "QUERY_NOT_IN_SAFELIST")
 	if got := r.Query("{ cacheStats { success } }"); !strings.Contains(got, `"success":true`) {
 		t.Errorf("a trusted document: %s", got)
 	}

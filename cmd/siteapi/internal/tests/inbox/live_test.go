@@ -2,11 +2,11 @@ package inbox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -207,7 +207,7 @@ func TestLiveMissesNothing(t *testing.T) {
 					due[c.ID] = true
 				}
 				for id := range due {
-					if owner, ok := ownerOf(base, id); ok {
+					if owner := ownerOf(base, id); owner != "" {
 						shown[id] = owner
 						delete(due, id)
 					}
@@ -222,10 +222,10 @@ func TestLiveMissesNothing(t *testing.T) {
 					r = apptest.Launch(t, dir, env...)
 				}
 				id := r.Submit(fmt.Sprint("lead-", i))
-				truth[id] = ""
+				truth[id] = "null"
 				for other := range truth { // the order of a map is random
-					truth[other] = owners[i]
-					r.Operate(fmt.Sprintf(`mutation { assignLead(id: %q, owner: %q) { id } }`, other, truth[other]))
+					truth[other] = strconv.Quote(owners[i])
+					r.Operate(fmt.Sprintf(`mutation { assignLead(id: %q, owner: %s) { id } }`, other, truth[other]))
 					break
 				}
 			}
@@ -241,20 +241,16 @@ func TestLiveMissesNothing(t *testing.T) {
 	}
 }
 
-// ownerOf returns the owner of a lead, unless the service is down.
-func ownerOf(base, id string) (owner string, ok bool) {
+// ownerOf returns the owner of a lead as JSON, or an empty string while the service is down.
+func ownerOf(base, id string) string {
 	body := fmt.Sprintf(`{"query":"{ lead(id: \"%s\") { owner } }"}`, id)
 	resp, err := apptest.Send(context.Background(), http.DefaultClient, "POST", base+"/graphql", body, apptest.OperatorAuth)
 	if err != nil {
-		return "", false
+		return ""
 	}
 	defer func() { _ = resp.Body.Close() }()
-
-	var response struct {
-		Data struct{ Lead *struct{ Owner string } }
-	}
-	if json.NewDecoder(resp.Body).Decode(&response) != nil || response.Data.Lead == nil {
-		return "", false
-	}
-	return response.Data.Lead.Owner, true
+	text, _ := io.ReadAll(resp.Body)
+	_, owner, _ := strings.Cut(string(text), `"owner":`)
+	owner, _, _ = strings.Cut(owner, "}")
+	return owner
 }

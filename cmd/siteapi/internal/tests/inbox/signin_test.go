@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/schema"
 )
 
 // startWithAccounts starts a service whose operators have accounts at a provider, and
@@ -33,6 +33,23 @@ func signIn(b *apptest.Browser, p *apptest.Provider, groups any) {
 	if _, text := b.SignIn(); b.Cookie == nil {
 		b.T.Fatalf("signing in: %s", text)
 	}
+}
+
+// logLacks checks that no secret is in the log.
+func logLacks(s *apptest.Site, secrets ...string) {
+	s.T.Helper()
+	for _, secret := range secrets {
+		if s.Log.Has(secret) {
+			s.T.Errorf("%q is in the log", secret)
+		}
+	}
+}
+
+// checkIsDue changes the provider, and makes the roles of all logins due to be checked.
+func checkIsDue(s *apptest.Site, p *apptest.Provider, change func()) {
+	s.T.Helper()
+	p.Set(change)
+	s.Damage(`UPDATE logins SET check_at = 1`)
 }
 
 // wantRole checks the role that the inbox reports for this browser.
@@ -56,23 +73,13 @@ func TestSignIn(t *testing.T) {
 		signIn(b, p, groups)
 		wantRole(b, role)
 	}
-	b.Want("a login is valid for the inbox only", errorCode(b, "/graphql"), "UNAUTHENTICATED")
 
 	s.End(9)
 	s.Start()
-	b.Want("after a restart", errorCode(b, "/admin/graphql"), "")
+	inboxAnswers(b, "after a restart", "")
 	wantStatus(b, 204, "DELETE", "/admin/login", "")
-	b.Want("after logging out", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
-	for _, secret := range []string{"client-secret", "refresh-secret", b.Cookie.Value} {
-		if s.Log.Has(secret) {
-			t.Errorf("%q is in the log", secret)
-		}
-	}
-
-	// The token is accepted only from the service's own machine.
-	out := apptest.NewBrowser(t, b.Base)
-	wantStatus(out, 403, "POST", "/admin/login", `{"token":"secret-of-operators"}`, "X-Forwarded-For: 192.0.2.1")
-	wantStatus(out, 200, "POST", "/admin/login", `{"token":"secret-of-operators"}`)
+	inboxAnswers(b, "after logging out", "UNAUTHENTICATED")
+	logLacks(s, "client-secret", "refresh-secret", b.Cookie.Value)
 
 	c, _ := s.Doctor(nil)
 	c.Reports(t, "sign-in", "OK", p.URL+"/auth")
@@ -125,92 +132,6 @@ func TestRejectedSignIn(t *testing.T) {
 	}
 }
 
-// The optional scopes are requested that the provider lists. Those that it then refuses to
-// this service are left out at once, and in each later sign-in; the others stay.
-func TestScopes(t *testing.T) {
-	t.Parallel()
-	all := []string{"openid", "email", "groups", "profile", "offline_access", "phone"}
-	for name, c := range map[string]struct {
-		lists, refuses []string
-		atToken        bool
-		setting        string
-		want           string // scopes of the sign-in that succeeds; empty: none does
-	}{
-		"authentik: groups come with profile": {lists: []string{"openid", "email", "profile", "offline_access"},
-			want: "openid offline_access profile email"},
-		"Dex: groups have their scope":            {lists: all, want: "openid offline_access groups profile email"},
-		"Google: no offline_access":               {lists: []string{"openid", "email", "profile"}, want: "openid profile email"},
-		"a provider without a list":               {want: "openid"},
-		"Keycloak: offline_access is refused":     {lists: all, refuses: []string{"offline_access"}, want: "openid groups profile email"},
-		"Authelia: groups is refused":             {lists: all, refuses: []string{"groups"}, want: "openid offline_access profile email"},
-		"both are refused":                        {lists: all, refuses: []string{"groups", "offline_access"}, want: "openid profile email"},
-		"both, at the token endpoint":             {lists: all, refuses: []string{"groups", "offline_access"}, atToken: true, want: "openid profile email"},
-		"groups, at the token endpoint":           {lists: all, refuses: []string{"groups"}, atToken: true, want: "openid offline_access profile email"},
-		"only listed scopes count":                {lists: []string{"groups", "email"}, refuses: []string{"groups"}, want: "openid email"},
-		"profile is refused":                      {lists: []string{"profile"}, refuses: []string{"profile"}, want: "openid"},
-		"everything is refused":                   {lists: []string{"groups"}, refuses: []string{"openid"}},
-		"openid is refused by one without a list": {refuses: []string{"openid"}},
-		"other scopes are named":                  {lists: all, setting: "roles, openid,api://siteapi/.default", want: "openid roles api://siteapi/.default"},
-		"a named scope is refused":                {lists: all, setting: "roles,groups", refuses: []string{"groups"}, want: "openid roles"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, s, b := startWithAccounts(t, "OIDC_SCOPES="+c.setting)
-			p.Set(func() { p.Scopes, p.Refuses, p.AtToken, p.Groups = c.lists, c.refuses, c.atToken, "ops" })
-			for range 2 {
-				p.Set(func() { p.Requests = nil })
-				resp, text := b.SignIn()
-				last := p.Requests[len(p.Requests)-1].Get("scope")
-				switch {
-				case c.want == "" && (resp.StatusCode != 403 || !strings.Contains(text, "did not confirm it")):
-					t.Errorf("with everything refused: %d %s", resp.StatusCode, text)
-				case c.want != "" && (b.Cookie == nil || last != c.want):
-					t.Errorf("signed in: %v, with the scopes %q, want %q: %s", b.Cookie != nil, last, c.want, text)
-				}
-			}
-			if c.want != "" && len(p.Requests) != 1 {
-				t.Errorf("the second sign-in took %d requests, the last with %v", len(p.Requests), p.Requests)
-			}
-			if c.want == "" && !s.Log.Has("invalid_scope: see OIDC_SCOPES") {
-				t.Errorf("the log does not explain it: %s", s.Log)
-			}
-		})
-	}
-}
-
-// After an account without a role, the provider is asked to let the person choose another
-// one, however many attempts that takes. The scopes that it refuses stay left out.
-func TestAnotherAccount(t *testing.T) {
-	t.Parallel()
-	p, _, b := startWithAccounts(t)
-	jar, _ := cookiejar.New(nil)
-	client := &http.Client{Jar: jar}
-	signIn := func(status int, prompt string, requests int) {
-		t.Helper()
-		p.Set(func() { p.Requests = nil })
-		resp, err := client.Get(b.Base + "/admin/login")
-		must(t, err)
-		_ = resp.Body.Close()
-		if resp.StatusCode != status || len(p.Requests) != requests {
-			t.Errorf("%d after %d requests, want %d after %d", resp.StatusCode, len(p.Requests), status, requests)
-		}
-		for _, r := range p.Requests {
-			if r.Get("prompt") != prompt {
-				t.Errorf("the prompt is %q, want %q", r.Get("prompt"), prompt)
-			}
-		}
-	}
-
-	p.Set(func() { p.Groups = "others" })
-	signIn(403, "", 1)
-	signIn(403, "select_account", 1)
-	p.Set(func() { p.Scopes, p.Refuses = []string{"offline_access"}, []string{"offline_access"} })
-	signIn(403, "select_account", 2)
-	p.Set(func() { p.Groups = "ops" })
-	signIn(200, "select_account", 2)
-	signIn(200, "", 1)
-}
-
 // The page offers a token field only where tokens are accepted: without accounts, or at
 // ADMIN_ADDR from the machine itself.
 func TestTokenField(t *testing.T) {
@@ -218,25 +139,24 @@ func TestTokenField(t *testing.T) {
 	p, admin, public := apptest.NewProvider(t), apptest.FreeAddress(t), apptest.FreeAddress(t)
 	apptest.NewSite(t, append(p.Env(admin), "ADMIN_PAGE=on", "LISTEN_ADDR="+public, "TRUSTED_PROXIES=127.0.0.1")...).Start()
 	for _, c := range []struct {
-		address, header string
-		local           bool
+		address string
+		headers []string
+		local   bool
 	}{
-		{admin, "", true},
-		{admin, "X-Forwarded-For: 192.0.2.1", false}, // through a proxy
-		{public, "", false},
-		{public, "X-Forwarded-For: 127.0.0.1", false},
+		{admin, nil, true},
+		{admin, []string{"X-Forwarded-For: 192.0.2.1"}, false}, // through a proxy
+		{public, nil, false},
+		{public, []string{"X-Forwarded-For: 127.0.0.1"}, false},
 	} {
-		headers := []string{c.header}
-		if c.header == "" {
-			headers = nil
+		b, status := apptest.NewBrowser(t, c.address), 403
+		if c.local {
+			status = 200
 		}
-		page := (&apptest.Client{T: t, Base: "http://" + c.address}).Do("GET", "/admin", "", headers...)
+		wantStatus(b, status, "POST", "/admin/login", `{"token":"secret-of-operators"}`, c.headers...)
+		page := (&apptest.Client{T: t, Base: b.Base}).Do("GET", "/admin", "", c.headers...)
 		if !page.Has(fmt.Sprintf(`data-local="%v"`, c.local)) {
-			t.Errorf("%s %s: %s", c.address, c.header, page.Body)
+			t.Errorf("%s %s: %s", c.address, c.headers, page.Body)
 		}
-		b := apptest.NewBrowser(t, c.address)
-		status := map[bool]int{true: 200, false: 403}[c.local]
-		wantStatus(b, status, "POST", "/admin/login", `{"token":"secret-of-operators"}`, headers...)
 	}
 }
 
@@ -244,12 +164,11 @@ func TestTokenField(t *testing.T) {
 // another host.
 func visit(t *testing.T, address string, cookies ...*http.Cookie) *http.Response {
 	t.Helper()
-	r, _ := http.NewRequestWithContext(t.Context(), "GET", address, nil)
-	r.Header.Set("X-Forwarded-Host", "evil.example")
+	headers := []string{"X-Forwarded-Host: evil.example"}
 	for _, c := range cookies {
-		r.AddCookie(c)
+		headers = append(headers, "Cookie: "+c.Name+"="+c.Value)
 	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	resp, err := apptest.Send(t.Context(), apptest.NoRedirects, "GET", address, "", headers...)
 	must(t, err)
 	_ = resp.Body.Close()
 	return resp
@@ -291,15 +210,12 @@ func TestSignInRenews(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
 	signIn(b, p, "ops")
-	later := func(change func()) {
-		p.Set(change)
-		s.Damage(`UPDATE logins SET check_at = 1`)
-	}
+	later := func(change func()) { checkIsDue(s, p, change) }
 
 	for _, outage := range []int{502, 429} {
 		later(func() { p.FailStatus = outage })
-		b.Want("the provider is down", errorCode(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
-		b.Want("it is still down", errorCode(b, "/admin/graphql"), "UPSTREAM_UNAVAILABLE")
+		inboxAnswers(b, "the provider is down", "UPSTREAM_UNAVAILABLE")
+		inboxAnswers(b, "it is still down", "UPSTREAM_UNAVAILABLE")
 	}
 	later(func() { p.FailStatus, p.Groups, p.Refreshed = 0, []string{"marketing"}, 0 })
 	var group sync.WaitGroup
@@ -312,15 +228,15 @@ func TestSignInRenews(t *testing.T) {
 	}
 
 	later(func() { p.Groups = []string{} })
-	b.Want("without a role", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
+	inboxAnswers(b, "without a role", "UNAUTHENTICATED")
 	p.Set(func() { p.Groups = "ops" })
-	b.Want("the login has ended", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
+	inboxAnswers(b, "the login has ended", "UNAUTHENTICATED")
 
 	p.Set(func() { p.NoRefresh = true })
 	signIn(b, p, "ops")
-	b.Want("without a refresh token", errorCode(b, "/admin/graphql"), "")
+	inboxAnswers(b, "without a refresh token", "")
 	later(func() {})
-	b.Want("when the check is due", errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
+	inboxAnswers(b, "when the check is due", "UNAUTHENTICATED")
 }
 
 // Admins list the logins, and end those of other operators with immediate effect.
@@ -333,24 +249,22 @@ func TestLogins(t *testing.T) {
 	p.Set(func() { p.Claims = object{"sub": "of-ops"} })
 	signIn(b, p, "ops")
 
-	type login struct{ ID, Actor, Role, StartedAt, CheckAt, ExpiresAt string }
-	var list []login
+	var list []schema.Login
 	_, response := b.Send("POST", "/admin/graphql", `{"query":"{ row: logins { id actor role startedAt checkAt expiresAt } }"}`)
 	text, _ := json.Marshal(response["data"].(object)["row"])
 	if err := json.Unmarshal(text, &list); err != nil || len(list) != 2 || list[0].Actor != "oidc:of-ops" ||
-		list[0].Role != "ADMIN" || list[1].Actor != "oidc:of-sales" || list[1].CheckAt <= list[1].StartedAt ||
-		list[1].ExpiresAt <= list[1].CheckAt {
+		list[0].Role != "ADMIN" || list[1].Actor != "oidc:of-sales" || !list[1].CheckAt.After(list[1].StartedAt) ||
+		!list[1].ExpiresAt.After(list[1].CheckAt) {
 		t.Fatalf("the logins: %s", text)
 	}
-	thief := &apptest.Browser{T: t, Base: b.Base, Cookie: &http.Cookie{Name: sales.Cookie.Name, Value: list[1].ID}}
-	b.Want("the id as a cookie", errorCode(thief, "/admin/graphql"), "UNAUTHENTICATED")
+	inboxAnswers(withCookie(sales, list[1].ID), "the id as a cookie", "UNAUTHENTICATED")
 
 	end := `{"query":"mutation { endLogins(ids: [\"` + list[1].ID + `\"]) }"}`
 	for _, want := range []string{"endLogins:1", "NOT_FOUND"} {
 		if _, response := b.Send("POST", "/admin/graphql", end); !strings.Contains(fmt.Sprint(response), want) {
 			t.Errorf("ending a login: %v, want %s", response, want)
 		}
-		b.Want("after it was ended", errorCode(sales, "/admin/graphql"), "UNAUTHENTICATED")
+		inboxAnswers(sales, "after it was ended", "UNAUTHENTICATED")
 	}
 	s.Prints("logins end "+list[0].ID, "1")
 	entries, details := b.AuditEntries()
@@ -399,9 +313,8 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 
 		p.Set(func() { p.Refusal = nil })
 		signIn(b, p, "ops")
-		p.Set(func() { p.Refusal = refusal })
-		s.Damage(`UPDATE logins SET check_at = 1`)
-		b.Want(why, errorCode(b, "/admin/graphql"), "UNAUTHENTICATED")
+		checkIsDue(s, p, func() { p.Refusal = refusal })
+		inboxAnswers(b, why, "UNAUTHENTICATED")
 		isLogged("ended", why)
 	}
 
@@ -411,12 +324,8 @@ func TestSignInLogsNoSecrets(t *testing.T) {
 	isLogged("refused", "the provider returned the error")
 	p.Set(func() { p.Failure, p.Claims = "", object{"sub": "ana.pop@corp.example"} })
 	signIn(b, p, "desk")
-	b.Want("an address as subject", errorCode(b, "/admin/graphql"), "")
-	for _, secret := range []string{"ana.pop", "corp.example", "client-secret", "refresh-secret", "code_verifier"} {
-		if s.Log.Has(secret) {
-			t.Errorf("%q is in the log", secret)
-		}
-	}
+	inboxAnswers(b, "an address as subject", "")
+	logLacks(s, "ana.pop", "corp.example", "client-secret", "refresh-secret", "code_verifier")
 }
 
 // While the provider hangs, at most 16 logins wait for it, and other requests are
@@ -467,20 +376,9 @@ func TestSignInIsLimited(t *testing.T) {
 	address := apptest.FreeAddress(t)
 	apptest.NewSite(t, append(p.Env(address), "RATE_LIMITS=on")...).Start()
 
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	get := func(path string, cookie *http.Cookie) *http.Response {
-		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+path, nil)
-		if cookie != nil {
-			req.AddCookie(cookie)
-		}
-		resp, err := client.Do(req)
-		must(t, err)
-		_ = resp.Body.Close()
-		return resp
-	}
-
+	base := "http://" + address
 	for i := range 12 {
-		began := get("/admin/login", nil)
+		began := visit(t, base+"/admin/login")
 		if limited := began.StatusCode == 429; limited != (i >= 10) {
 			t.Fatalf("login %d: %d", i+1, began.StatusCode)
 		}
@@ -489,12 +387,12 @@ func TestSignInIsLimited(t *testing.T) {
 		}
 		at, err := began.Location()
 		must(t, err)
-		ended := get("/admin/callback?code=invented&state="+at.Query().Get("state"), began.Cookies()[0])
+		ended := visit(t, base+"/admin/callback?code=invented&state="+at.Query().Get("state"), began.Cookies()...)
 		if ended.StatusCode != 403 {
 			t.Errorf("an invented code: %d", ended.StatusCode)
 		}
 	}
-	if got := get("/admin/callback?code=x&state=y", nil); got.StatusCode != 429 {
+	if got := visit(t, base+"/admin/callback?code=x&state=y"); got.StatusCode != 429 {
 		t.Errorf("the eleventh callback: %d", got.StatusCode)
 	}
 	if n := redeemed.Load(); n != 10 {
