@@ -57,7 +57,7 @@ func TestDescription(t *testing.T) {
 
 	for i, want := range [][]string{
 		{`"required":["sessionId"]`, `"pattern":"^[A-Za-z0-9._:-]{1,128}$"`, `"selections":{"type":"object","properties":{"projectType":{"type":"string"`},
-		{`"minLength":1,"maxLength":128`, `"locale":{"type":"string"`, `"enum":["en","es","ro"]`, `"default":"ro"`, `"required":["type"]`},
+		{`"minLength":1,"maxLength":128`, `"locale":{"type":"string"`, `"enum":["en","es",`, `"default":"ro"`, `"required":["type"]`},
 	} {
 		input, err := json.Marshal(list[i].Input())
 		for _, part := range want {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,8 +35,13 @@ func sampleDocuments(t *testing.T) (docs []sampleDocument) {
 	return docs
 }
 
+// localized matches a selection of a localized text, and a translated text of the sample
+// content, which may have placeholders.
+var localized = regexp.MustCompile(`\{\s*"?en\b(?:[^{}]|\{\w+\})*\bes\b(?:[^{}]|\{\w+\})*\}`)
+
 // TestEveryLocaleIsComplete reports what a locale of the schema lacks: the words of the
-// PDF, a field of LocalizedString, sample content or an entry in the studio.
+// PDF, a field of LocalizedString and its selections, a text of the sample content or an
+// entry in the studio.
 func TestEveryLocaleIsComplete(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/locales.ts")
@@ -45,6 +51,9 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 		if !strings.Contains(string(studio), "{id: '"+string(locale)+"'") {
 			t.Errorf("integrations/cms/sanity/studio/locales.ts lacks %s", locale)
 		}
+		if !strings.Contains(manual(t, "cmd/siteapi/internal/pages/calculator/index.html"), `<p lang="`+string(locale)+`"`) {
+			t.Errorf("calculator/index.html has no note in %s for browsers without script", locale)
+		}
 		if _, err := os.Stat("../../integrations/pdf/words/" + string(locale) + ".json"); err != nil {
 			t.Errorf("integrations/pdf/words lacks %s.json", locale)
 		}
@@ -52,13 +61,23 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 			t.Errorf("LocalizedString in schema/site.graphqls has no field %s", locale)
 		}
 
-		hero := false
-		for _, doc := range sampleDocuments(t) {
-			hero = hero || doc.Type == "heroSection" && doc.Language == string(locale)
-			if doc.Type == "quoteOption" && doc.Label[string(locale)] == "" {
-				t.Errorf("integrations/cms/file/sample.json: %s has no label in %s", doc.ID, locale)
+		for _, file := range []string{
+			"integrations/cms/file/sample.json",
+			"schema/operations/settings.graphql",
+			"schema/clients/operations.graphql",
+			"cmd/siteapi/internal/pages/calculator/operations.graphql",
+			"cmd/siteapi/internal/pages/playground/operations.js",
+		} {
+			for _, text := range localized.FindAllString(manual(t, file), -1) {
+				if !regexp.MustCompile(`\b` + string(locale) + `\b`).MatchString(text) {
+					t.Errorf("%s has no %s in %s", file, locale, text)
+				}
 			}
 		}
+
+		hero := slices.ContainsFunc(sampleDocuments(t), func(doc sampleDocument) bool {
+			return doc.Type == "heroSection" && doc.Language == string(locale)
+		})
 		if !hero {
 			t.Errorf("integrations/cms/file/sample.json has no heroSection in %s", locale)
 		}
