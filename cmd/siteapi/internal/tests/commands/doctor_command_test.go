@@ -38,8 +38,7 @@ func strictSettings() []string {
 
 func TestDoctorFindsNothing(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewRemoteSite(t, append(strictSettings(), "LEAD_RETENTION=730d", "TRACK_CONTACT=consent")...)
-	s.Start()
+	s := apptest.NewRemoteSite(t, strictSettings()...).Start()
 
 	must(t, os.Chmod(s.Dir, 0o700))
 	s.Arrives(s.Submit("lead"))

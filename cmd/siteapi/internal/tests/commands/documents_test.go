@@ -53,8 +53,9 @@ func TestEveryDocument(t *testing.T) {
 	visitors, operators := assistant(t, s, ""), assistant(t, s, config.DevAdminToken)
 	for _, op := range list {
 		if op.Rest != nil {
-			if got := request(&s.Client, op, known); got.Status != 200 {
-				t.Errorf("%s as a route: %s", op.Name, got)
+			got := request(&s.Client, op, known)
+			if got.Status != 200 || op.Rest.Produces == "" && got.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s as a route: %v %s", op.Name, got.Header, got)
 			}
 		}
 

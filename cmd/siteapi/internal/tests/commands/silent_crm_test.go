@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/crm"
+	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/lead"
 	"siteapi/resolvers/health"
 	"siteapi/schema"
 )
 
-// silentCRM accepts leads and stores nothing. Its ping fails with an error if there is one.
-type silentCRM struct{ ping error }
-
-func (silentCRM) Upsert(context.Context, crm.Contact) error { return nil }
+// silentCRM stores nothing that can be found. Its ping fails with an error if there is one.
+type silentCRM struct {
+	systems.CRM
+	ping error
+}
 
 func (c silentCRM) Ping(context.Context) error { return c.ping }
 
@@ -29,10 +30,6 @@ func (silentCRM) Missing(context.Context, []string) ([]string, error) {
 func (silentCRM) FindDeals(_ context.Context, _, _ []string) ([]string, error) {
 	return nil, errors.ErrUnsupported
 }
-
-func (silentCRM) Erase(context.Context, string) error { return nil }
-
-func (silentCRM) EraseDeals(_ context.Context, _, _ []string) ([]string, error) { return nil, nil }
 
 // With a CRM driver that stores nothing, an erasure and a verification succeed, and do
 // not claim to have found anything there.
@@ -46,10 +43,12 @@ func TestCRMThatStoresNothing(t *testing.T) {
 	db, err := open.Database(t.Context())
 	must(t, err)
 	defer db.Close()
-	source, err := open.CMS()
+	contacts, err := open.CRM()
 	must(t, err)
 	own := open.Leads(db, nil)
-	own.CMS, own.CRM = source, silentCRM{}
+	own.CRM = silentCRM{CRM: contacts}
+	own.CMS, err = open.CMS()
+	must(t, err)
 	own.ClearPDFs = func(context.Context) (int, error) { return 0, nil }
 
 	sum, err := own.Verify(t.Context(), time.Time{}, lead.CRM, false)
@@ -80,7 +79,7 @@ func TestCRMThatStoresNothing(t *testing.T) {
 		{errors.New("the key was revoked"), schema.HealthStateFailed, "the key was revoked"},
 	} {
 		checks := open.Checks(health.Dependencies{
-			CRM: func() (health.CRM, error) { return silentCRM{tt.ping}, nil },
+			CRM: func() (health.CRM, error) { return silentCRM{contacts, tt.ping}, nil },
 		})
 		only := slices.DeleteFunc(checks, func(c health.Check) bool { return c.Name != "crm" })
 		found := health.Examine(t.Context(), only)[0]

@@ -56,48 +56,18 @@ func tools(s *apptest.Service, headers ...string) (names []string) {
 	return names
 }
 
-// An assistant estimates a project and submits a lead for its user, under the same rules
-// as the REST routes.
+// A lead that an assistant submits names its medium, and a repetition is the same lead.
 func TestAssistantSubmitsALead(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
-	call := func(name string, arguments object) toolResult {
-		_, got := assistant(s, "tools/call", object{"name": name, "arguments": arguments})
-		return got
-	}
-
-	estimate := call("estimate_quote", object{"selections": object{"projectType": "web-app"}, "locale": "es"})
-	if estimate.IsError || estimate.StructuredContent["min"] != 12000.0 {
-		t.Errorf("the estimate: %+v", estimate)
-	}
-	settings := call("site_settings", nil).StructuredContent["result"]
-	if text, _ := json.Marshal(settings); !strings.Contains(string(text), "hello@lumen-studio.example") {
-		t.Errorf("the settings: %s", text)
-	}
-
-	refused := call("submit_quote", object{"sessionId": "mcp", "contact": object{"email": "half@"}})
-	if !refused.IsError || !strings.Contains(refused.Content[0].Text, `"code":"BAD_USER_INPUT"`) ||
-		!strings.Contains(refused.Content[0].Text, `"field":"contact.lastName"`) {
-		t.Errorf("an incomplete lead: %+v", refused)
-	}
-	if _, got := assistant(s, "tools/call", object{"name": "submit_quote", "arguments": []int{1}}); !got.IsError ||
-		!strings.Contains(got.Content[0].Text, "must be a JSON object") {
-		t.Errorf("a list of arguments: %+v", got)
-	}
-
-	for session, want := range map[string]string{"none": "mcp", "named": "partner"} {
-		lead := apptest.NewLead(session)
-		if session == "named" {
-			lead["attribution"] = object{"medium": "partner"}
-		}
-		got := call("submit_quote", lead)
-		id, _ := got.StructuredContent["submissionId"].(string)
-		if id == "" || call("submit_quote", lead).StructuredContent["submissionId"] != id {
-			t.Fatalf("submitting, twice: %+v", got)
-		}
+	for medium, change := range map[string]string{"mcp": "", "partner": `"attribution": {"medium": "partner"}`} {
+		lead, _ := json.Marshal(apptest.NewLead(medium, change))
+		got, _ := callTool(s, "submit_quote", string(lead))
+		again, _ := callTool(s, "submit_quote", string(lead))
+		id := fmt.Sprint(got.StructuredContent["submissionId"])
 		stored, err := s.App.Data.Store.Lead(t.Context(), id)
-		if err != nil || stored.Attribution.Medium != want {
-			t.Errorf("%s: the medium of the lead is %q, want %q: %v", session, stored.Attribution.Medium, want, err)
+		if err != nil || stored.Attribution.Medium != medium || again.StructuredContent["submissionId"] != id {
+			t.Errorf("the medium of the lead is %q, want %q, and again %v: %v", stored.Attribution.Medium, medium, again, err)
 		}
 	}
 }

@@ -100,14 +100,13 @@ func TestSettingValues(t *testing.T) {
 	}
 
 	read := func(name, value string) string {
-		env := map[string]string{
-			"ENVIRONMENT":         "development",
-			"LEAD_WEBHOOK_SECRET": webhookSecret,
-			"CDN_PURGE_KIND":      "varnish",
-			"CDN_PURGE_TOKEN":     "t",
-			name:                  value,
-		}
-		_, err := config.Read(func(name string) string { return env[name] })
+		_, err := config.Read(apptest.Lookup([]string{
+			"ENVIRONMENT=development",
+			"LEAD_WEBHOOK_SECRET=" + webhookSecret,
+			"CDN_PURGE_KIND=varnish",
+			"CDN_PURGE_TOKEN=t",
+			name + "=" + value,
+		}))
 		return fmt.Sprint(err)
 	}
 	for name, values := range accepted {
@@ -149,36 +148,16 @@ func TestIncompatibleSettings(t *testing.T) {
 		"CMS_DRIVER=sanity SANITY_DATASET=~a": "SANITY_DATASET: must be a dataset and not an alias",
 		"GRAPHQL_OPERATIONS=trusted":          "GRAPHQL_DOCUMENTS: ",
 		"CDN_PURGE_URL=http://api.fastly.com CDN_PURGE_KIND=fastly CDN_PURGE_TOKEN=t": "CDN_PURGE_URL: ",
-	} {
-		env := map[string]string{"CACHE_API_TOKEN": "a", "CMS_WEBHOOK_SECRET": "b"}
-		for _, setting := range strings.Fields(settings) {
-			name, value, _ := strings.Cut(setting, "=")
-			env[name] = value
-		}
-		_, err := config.Read(func(name string) string { return env[name] })
-		if err == nil || !strings.Contains(err.Error(), "\n"+want) {
-			t.Errorf("%s: %v", settings, err)
-		}
-	}
-}
 
-// In production, the inbox is served on the public address with any way to sign in.
-func TestAdminPageWithEachLogin(t *testing.T) {
-	t.Parallel()
-	for settings, starts := range map[string]bool{
-		"ADMIN_PAGE=on": false,
-		"ADMIN_PAGE=on ADMIN_API_TOKEN=0123456789abcdef":                                 true,
-		"ADMIN_PAGE=on ADMIN_TOKENS=ana:sales:0123456789abcdef":                          true,
-		"ADMIN_PAGE=on ADMIN_TOKENS=ana:sales:0123456789abcdef,bo:admin:fedcba987654321": false, // too short
-		"ADMIN_PAGE=on ADMIN_TOKENS=,":                                                   false,
+		// The inbox is served on the public address with any way to sign in.
+		"ADMIN_PAGE=on ADMIN_API_TOKEN=0123456789abcdef":        "<nil>",
+		"ADMIN_PAGE=on ADMIN_TOKENS=ana:sales:0123456789abcdef": "<nil>",
+		"ADMIN_PAGE=on ADMIN_TOKENS=ana:sales:0123456789abcde":  "ADMIN_TOKENS: is easy to guess",
+		"ADMIN_PAGE=on ADMIN_TOKENS=,":                          "ADMIN_",
 	} {
-		env := map[string]string{"CACHE_API_TOKEN": "a", "CMS_WEBHOOK_SECRET": "b", "CMS_DRIVER": "file"}
-		for _, setting := range strings.Fields(settings) {
-			name, value, _ := strings.Cut(setting, "=")
-			env[name] = value
-		}
-		_, err := config.Read(func(name string) string { return env[name] })
-		if refused := strings.Contains(fmt.Sprint(err), "\nADMIN_"); refused == starts {
+		env := append([]string{"CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b"}, strings.Fields(settings)...)
+		_, err := config.Read(apptest.Lookup(env))
+		if !strings.Contains("\n"+fmt.Sprint(err), "\n"+want) {
 			t.Errorf("%s: %v", settings, err)
 		}
 	}
