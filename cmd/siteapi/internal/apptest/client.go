@@ -211,22 +211,29 @@ func (c *Client) Through(endpoint, root string, vars map[string]any, headers ...
 		return c.GraphQLOutcome(c.Query(op.Text, vars, headers...))
 	}
 
-	// Variables are parameters of the query, fields of the body, or the body itself.
-	route := op.Rest.ArgumentMap(nil)
-	path, sent := route["path"].(string), any(vars)
-	if whole, ok := route["body"].(string); ok {
-		sent = vars[whole]
-	} else if route["bodyFields"] == nil {
-		query := url.Values{}
-		for name, value := range vars {
-			query.Set(name, fmt.Sprint(value))
-		}
-		return c.RESTOutcome(c.Do(route["method"].(string), path+"?"+query.Encode(), "", headers...))
-	}
+	return c.RESTOutcome(c.Route(op, vars, headers...))
+}
 
-	body, err := json.Marshal(sent)
-	must(c.T, err)
-	return c.RESTOutcome(c.Do("POST", path, string(body), headers...))
+// Route sends a request to the route of an operation. Variables are parameters of the
+// query, fields of the body, or the body itself.
+func (c *Client) Route(op *operations.Operation, vars map[string]any, headers ...string) Response {
+	c.T.Helper()
+	query, body := url.Values{}, ""
+	for _, name := range op.Rest.Query {
+		if vars[name] != nil {
+			query.Set(name, fmt.Sprint(vars[name]))
+		}
+	}
+	if op.Rest.Body != "" || op.Rest.BodyFields != nil {
+		var sent any = vars
+		if op.Rest.Body != "" {
+			sent = vars[op.Rest.Body]
+		}
+		data, err := json.Marshal(sent)
+		must(c.T, err)
+		body = string(data)
+	}
+	return c.Do(op.Rest.Method, op.Rest.Path+"?"+query.Encode(), body, headers...)
 }
 
 // GraphQLOutcome reads a GraphQL response with one root field.

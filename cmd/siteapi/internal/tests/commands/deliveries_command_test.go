@@ -187,10 +187,7 @@ func TestVerifyInBatches(t *testing.T) {
 		s.Submit(fmt.Sprintf("batch-%d", i))
 	}
 
-	files := &apptest.Client{T: t, DataDir: s.Dir}
-	apptest.Eventually(t, "all arrive", func() bool {
-		return len(files.Files("cms")) == leads && len(files.Files("crm")) == leads
-	})
+	waitForLeads(s, leads)
 	prints(s, output{"deliveries verify", fmt.Sprintf("leads                      %d", leads), ""})
 }
 

@@ -182,38 +182,21 @@ func example(op *operations.Operation, known *strings.Replacer) (values map[stri
 // request sends the example of a document's route.
 func request(c *apptest.Client, op *operations.Operation, known *strings.Replacer) apptest.Response {
 	c.T.Helper()
-	route, values, query := op.Rest.ArgumentMap(nil), example(op, known), url.Values{}
-	for _, name := range op.Rest.Query {
-		if values[name] != nil {
-			query.Set(name, fmt.Sprint(values[name]))
-			delete(values, name)
-		}
-	}
-
-	var sent any = values
-	if name, ok := route["body"].(string); ok {
-		sent = values[name]
-	}
-	body := ""
-	if route["method"] == "POST" {
-		data, _ := json.Marshal(sent)
-		body = string(data)
-	}
-
 	token := config.DevCacheToken
 	if auth := op.Root.Definition.Directives.ForName("auth"); auth != nil && auth.Arguments.ForName("token").Value.Raw == "WEBHOOK" {
 		token = config.DevWebhookSecret
 	}
-	headers := []string{"Authorization: Bearer " + token}
-	if route["form"] == true {
-		form := url.Values{}
-		for name, value := range values {
-			form.Set(name, fmt.Sprint(value))
-		}
-		body = form.Encode()
-		headers = append(headers, "Sec-Fetch-Site: same-origin", "Content-Type: application/x-www-form-urlencoded")
+	values, headers := example(op, known), []string{"Authorization: Bearer " + token}
+	if !op.Rest.Form {
+		return c.Route(op, values, headers...)
 	}
-	return c.Do(fmt.Sprint(route["method"]), fmt.Sprint(route["path"], "?", query.Encode()), body, headers...)
+
+	form := url.Values{}
+	for name, value := range values {
+		form.Set(name, fmt.Sprint(value))
+	}
+	headers = append(headers, "Sec-Fetch-Site: same-origin", "Content-Type: application/x-www-form-urlencoded")
+	return c.Do(op.Rest.Method, op.Rest.Path, form.Encode(), headers...)
 }
 
 // argumentsOf returns arguments of a document: those of its route's example, and values for
