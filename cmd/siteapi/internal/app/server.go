@@ -108,9 +108,7 @@ func (a *App) newMCP(own []*operations.Operation, runs *executor.Executor) http.
 		Executor:   runs,
 		Operator:   runs.Operator,
 		Version:    Version(),
-		TimeZone:   a.settings.TimeZone,
-		SiteURL:    a.settings.SiteURL,
-		Challenge:  a.settings.TurnstileKey != "",
+		Settings:   a.settings,
 	})
 }
 
@@ -137,17 +135,11 @@ func (a *App) newSignIn() *inbox.SignIn {
 		return nil
 	}
 	return &inbox.SignIn{
-		Issuer:       a.settings.OIDCIssuer,
-		ClientID:     a.settings.OIDCClientID,
-		ClientSecret: a.settings.OIDCClientSecret,
-		RedirectURL:  a.settings.OIDCRedirectURL,
-		Scopes:       a.settings.OIDCScopes,
-		GroupsClaim:  a.settings.OIDCGroupsClaim,
-		Roles:        a.settings.OIDCRoles,
-		Logins:       a.Data.Store,
-		Now:          time.Now,
-		Limit:        a.inFlight.EnterSignIn,
-		Done:         a.inFlight.LeaveSignIn,
+		Settings: a.settings,
+		Logins:   a.Data.Store,
+		Now:      time.Now,
+		Limit:    a.inFlight.EnterSignIn,
+		Done:     a.inFlight.LeaveSignIn,
 
 		// Every login is counted. Failed and ended ones are logged.
 		Report: func(ctx context.Context, outcome string, err error) {

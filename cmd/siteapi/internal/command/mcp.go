@@ -46,7 +46,7 @@ func serveTools(ctx context.Context, c *call) error {
 		return errors.Join(err, entries.Close())
 	}
 
-	options := mcp.Options{Operations: tools, Executor: exec, Version: c.commands.version, TimeZone: c.settings.TimeZone}
+	options := mcp.Options{Operations: tools, Executor: exec, Version: c.commands.version, Settings: c.settings}
 	server := mcp.NewServer(options, schema.RoleAdmin)
 	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {

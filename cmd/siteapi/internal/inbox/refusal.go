@@ -64,7 +64,7 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.WriteHeader(code.Status())
 	_ = template.Must(template.New("refused").Parse(refusedPage)).Execute(w, map[string]any{
 		"Words":     words[locale],
-		"Message":   strings.ReplaceAll(words[locale][reason], "{{claim}}", s.GroupsClaim),
+		"Message":   strings.ReplaceAll(words[locale][reason], "{{claim}}", s.OIDCGroupsClaim),
 		"Locale":    locale,
 		"Nonce":     nonce,
 		"RequestID": request.CallerFrom(r.Context()).RequestID,

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -38,13 +39,9 @@ const (
 // is a row in the database with a hash of its cookie. Every [roleTime], the refresh token
 // is used to check the role. Without a refresh token, the page signs in again.
 type SignIn struct {
-	Issuer, ClientID, ClientSecret string
-	RedirectURL                    string
-	Scopes                         []string // nil: the usual ones that the provider supports
-	GroupsClaim                    string
-	Roles                          map[string]schema.Role // keys: groups
-	Logins                         *store.Store
-	Now                            func() time.Time
+	*config.Settings
+	Logins *store.Store
+	Now    func() time.Time
 
 	// Limit counts a request that waits for the provider, or returns an error if there
 	// are too many.
@@ -79,7 +76,7 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 	if limited := s.Limit(ctx); limited != nil {
 		return nil, nil, limited
 	}
-	p, err := Discover(ctx, s.Issuer)
+	p, err := Discover(ctx, s.OIDCIssuer)
 	if err != nil {
 		return nil, nil, unavailable(err)
 	}
@@ -90,9 +87,9 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 	}
 	_ = p.Claims(&supported) // The standard has defaults for missing lists.
 
-	scopes := s.Scopes
+	scopes := s.OIDCScopes
 	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups", "profile", "email"} {
-		if s.Scopes == nil && slices.Contains(supported.Scopes, scope) {
+		if s.OIDCScopes == nil && slices.Contains(supported.Scopes, scope) {
 			scopes = append(scopes, scope)
 		}
 	}
@@ -106,10 +103,10 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 	}
 
 	return p, &oauth2.Config{
-		ClientID:     s.ClientID,
-		ClientSecret: s.ClientSecret,
+		ClientID:     s.OIDCClientID,
+		ClientSecret: s.OIDCClientSecret,
 		Endpoint:     endpoint,
-		RedirectURL:  s.RedirectURL,
+		RedirectURL:  s.OIDCRedirectURL,
 		Scopes:       scopes,
 	}, nil
 }
@@ -207,7 +204,7 @@ func (s *SignIn) finish(w http.ResponseWriter, r *http.Request, verifier string)
 }
 
 func (s *SignIn) setCookie(w http.ResponseWriter, name, value string, life time.Duration, site http.SameSite) {
-	setCookie(w, name, value, life, site, strings.HasPrefix(s.RedirectURL, "https://"))
+	setCookie(w, name, value, life, site, strings.HasPrefix(s.OIDCRedirectURL, "https://"))
 }
 
 // account is the account of an operator at the provider.
@@ -233,7 +230,7 @@ func (s *SignIn) redeem(
 	}
 
 	raw, _ := token.Extra("id_token").(string)
-	id, err := provider.Verifier(&oidc.Config{ClientID: s.ClientID, Now: s.Now}).Verify(ctx, raw)
+	id, err := provider.Verifier(&oidc.Config{ClientID: s.OIDCClientID, Now: s.Now}).Verify(ctx, raw)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "fetching keys"): // the library has no error type for this
 		return account{}, unavailable(err)
@@ -249,7 +246,7 @@ func (s *SignIn) redeem(
 	if err := id.Claims(&claims); err != nil {
 		return account{}, refused(err)
 	}
-	role := s.roleOf(claims[s.GroupsClaim])
+	role := s.roleOf(claims[s.OIDCGroupsClaim])
 	if role == "" {
 		return account{}, errNoRole
 	}
@@ -283,7 +280,7 @@ func (s *SignIn) roleOf(claim json.RawMessage) (highest schema.Role) {
 	}
 
 	for _, name := range groups {
-		if role := s.Roles[name]; role.AtLeast(highest) {
+		if role := s.OIDCRoles[name]; role.AtLeast(highest) {
 			highest = role
 		}
 	}

@@ -14,11 +14,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/operations"
@@ -51,16 +51,10 @@ type Options struct {
 	Operations []*operations.Operation
 	Executor   operations.Executor
 	Version    string
-	TimeZone   *time.Location // zone of days among the arguments
+	Settings   *config.Settings
 
 	// Operator returns the authenticated operator. It fails without a valid token.
 	Operator func(ctx context.Context) (request.Operator, *schema.Error)
-
-	SiteURL string // pages of this site may call tools
-
-	// Challenge hides the tool that submits quotes, as assistants cannot pass the bot
-	// check.
-	Challenge bool
 }
 
 // NewHandler returns the endpoint for assistants. Where operators are served, an
@@ -118,7 +112,7 @@ func NewHandler(o Options) http.Handler {
 // rebinding.
 func (o Options) isOwn(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	if origin == "" || strings.HasPrefix(o.SiteURL+"/", origin+"/") {
+	if origin == "" || strings.HasPrefix(o.Settings.SiteURL+"/", origin+"/") {
 		return true
 	}
 
@@ -164,10 +158,11 @@ func NewServer(o Options, role schema.Role) *mcp.Server {
 	return s
 }
 
-// offers reports whether a role is offered a tool.
+// offers reports whether a role is offered a tool. Assistants cannot pass the bot check, so
+// with it visitors are not offered the one that submits quotes.
 func (o Options) offers(op *operations.Operation, role schema.Role) bool {
 	if role == "" {
-		return op.Tool.Audience == operations.Visitor && (!o.Challenge || op.Root.Name != "submitQuote")
+		return op.Tool.Audience == operations.Visitor && (o.Settings.TurnstileKey == "" || op.Root.Name != "submitQuote")
 	}
 	return op.Tool.Audience == operations.Operator && role.AtLeast(op.Role())
 }
@@ -189,7 +184,7 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 		}
 
 		delete(arguments, "toolCallId") // n8n before 2.2.5 adds it
-		response, failure := op.RunTool(ctx, o.Executor, arguments, o.TimeZone)
+		response, failure := op.RunTool(ctx, o.Executor, arguments, o.Settings.TimeZone)
 		if failure != nil {
 			return failed(ctx, failure), nil
 		}

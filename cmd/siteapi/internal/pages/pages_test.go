@@ -1,73 +1,42 @@
 package pages
 
 import (
-	"compress/gzip"
-	"io"
-	"net/http"
+	"bytes"
+	"io/fs"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
-func get(h http.Handler, path string, acceptEncoding ...string) *httptest.ResponseRecorder {
-	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
-	r.Header["Accept-Encoding"] = acceptEncoding // as set by the server
-	h.ServeHTTP(w, r)
-	return w
-}
-
-func open(t *testing.T, o Options) http.Handler {
+// get returns the response of a page to a request for a path.
+func get(t *testing.T, o Options, path, acceptEncoding string) *httptest.ResponseRecorder {
 	t.Helper()
 	h, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h
-}
-
-// built returns the files of a small page in the format of the build.
-func built(t *testing.T) fstest.MapFS {
-	t.Helper()
-	files := fstest.MapFS{
-		"index.html": {Data: []byte(`<p nonce="{{nonce}}">{{token}}</p>`)},
-	}
-	for name, text := range map[string]string{
-		"page-A.js":   strings.Repeat("run()", 500),
-		"page-B.css":  strings.Repeat("a{}", 500),
-		"terms-C.txt": strings.Repeat("MIT", 500),
-		"icons-D.ttf": strings.Repeat("font", 500),
-		"icon-E.svg":  "<svg/>",
-	} {
-		var packed strings.Builder
-		w := gzip.NewWriter(&packed)
-		_, _ = io.WriteString(w, text)
-		_ = w.Close()
-		files[name+".gz"] = &fstest.MapFile{Data: []byte(packed.String())}
-	}
-	return files
+	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+	r.Header.Set("Accept-Encoding", acceptEncoding) // as set by the server
+	h.ServeHTTP(w, r)
+	return w
 }
 
 func TestPage(t *testing.T) {
 	t.Parallel()
 	nonce := regexp.MustCompile(`'nonce-([A-Z2-7]{26})'`)
-	h, nonces := open(t, Options{
-		Path:       "/try",
-		Files:      built(t),
-		Policy:     "worker-src 'self'",
-		ImageHosts: []string{"cdn.example"},
-		Values:     map[string]string{"token": "<token>"},
-	}), map[string]bool{}
-	for _, path := range []string{"/try", "/try/"} {
-		r := get(h, path)
+	o, nonces := Playground(), map[string]bool{}
+	o.ImageHosts, o.Values = []string{"cdn.example"}, map[string]string{"cache-token": "<token>"}
+	for _, path := range []string{PlaygroundPath, PlaygroundPath + "/"} {
+		r := get(t, o, path, "")
 		text, policy := r.Body.String(), r.Header().Get("Content-Security-Policy")
 		if !strings.Contains(text, "&lt;token&gt;") ||
 			regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(text) {
 			t.Errorf("%s: unexpected page %s", path, text)
 		}
 		found := nonce.FindStringSubmatch(policy)
-		if found == nil || nonces[found[1]] || !strings.Contains(text, `nonce="`+found[1]+`"`) {
+		if found == nil || nonces[found[1]] || !strings.Contains(text, found[1]) {
 			t.Fatalf("the policy %q does not have a new nonce of the page", policy)
 		}
 		nonces[found[1]] = true
@@ -95,33 +64,34 @@ func TestPage(t *testing.T) {
 // Assets are sent compressed to clients that accept gzip, and uncompressed to others.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	h := open(t, Options{Path: "/try", Files: built(t)})
-	for name, want := range map[string]struct{ contentType, text string }{
-		"page-A.js":   {"text/javascript; charset=utf-8", strings.Repeat("run()", 500)},
-		"page-B.css":  {"text/css; charset=utf-8", strings.Repeat("a{}", 500)},
-		"icons-D.ttf": {"font/ttf", strings.Repeat("font", 500)},
-		"icon-E.svg":  {"image/svg+xml", "<svg/>"},
-	} {
-		for _, encoding := range []string{"gzip", ""} {
-			r := get(h, "/try/assets/"+name, encoding)
-			body := io.Reader(r.Body)
-			if encoding == "gzip" {
-				var err error
-				if body, err = gzip.NewReader(body); err != nil {
-					t.Fatal(err)
+	types := map[string]string{
+		".js":  "text/javascript; charset=utf-8",
+		".css": "text/css; charset=utf-8",
+		".ttf": "font/ttf",
+		".svg": "image/svg+xml",
+		".txt": "text/plain; charset=utf-8",
+	}
+	for _, page := range []string{"playground", "docs", "inbox"} {
+		o := Options{Path: "/try", Files: Files(page)}
+		files, _ := fs.Glob(o.Files, "*.gz")
+		for _, file := range files {
+			packed, _ := fs.ReadFile(o.Files, file)
+			plain, err := unpack(packed)
+			name := strings.TrimSuffix(file, ".gz")
+			for encoding, want := range map[string][]byte{"gzip": packed, "": plain} {
+				r := get(t, o, "/try/assets/"+name, encoding)
+				if header := r.Header(); err != nil || !bytes.Equal(r.Body.Bytes(), want) ||
+					header.Get("Content-Type") != types[path.Ext(name)] || header.Get("Content-Encoding") != encoding ||
+					header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
+					t.Errorf("%s of %s, accepting %q: %v, %v", name, page, encoding, header, err)
 				}
 			}
-			text, err := io.ReadAll(body)
-			if header := r.Header(); err != nil || string(text) != want.text ||
-				header.Get("Content-Type") != want.contentType || header.Get("Content-Encoding") != encoding ||
-				header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
-				t.Errorf("%s, accepting %q: %v %q, %v", name, encoding, header, text, err)
+
+			for _, path := range []string{"nothing.js", "", "../index.html", file, "../../page.go", "index.html"} {
+				if r := get(t, o, "/try/assets/"+path, ""); r.Code != 404 {
+					t.Errorf("%s: status %d", path, r.Code)
+				}
 			}
-		}
-	}
-	for _, path := range []string{"nothing.js", "", "../index.html", "page-A.js.gz", "../../page.go", "index.html"} {
-		if r := get(h, "/try/assets/"+path); r.Code != 404 {
-			t.Errorf("%s: status %d", path, r.Code)
 		}
 	}
 }
