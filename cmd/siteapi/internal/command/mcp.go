@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -64,33 +65,33 @@ type stdio struct{ sdk.StdioTransport }
 // Connect implements [sdk.Transport].
 func (t *stdio) Connect(ctx context.Context) (sdk.Connection, error) {
 	conn, err := t.StdioTransport.Connect(ctx)
-	c := &answering{Connection: conn, calls: map[jsonrpc.ID]bool{}}
-	c.changed.L = &c.mu
-	return c, err
+	return &answering{Connection: conn}, err
 }
 
 // answering is a connection that knows its calls. A client may send an id twice at once, for
 // which it gets one response.
 type answering struct {
 	sdk.Connection
+	calls sync.Map // calls by id that were read and have no response yet
+}
 
-	mu      sync.Mutex
-	changed sync.Cond           // signals changes of the following fields
-	calls   map[jsonrpc.ID]bool // calls that were read and have no response yet
-	closed  bool                // The input ended, or a response could not be written.
+// isPending reports whether a call has no response yet.
+func (c *answering) isPending() (pending bool) {
+	c.calls.Range(func(any, any) bool {
+		pending = true
+		return false
+	})
+	return pending
 }
 
 // Read implements [sdk.Connection].
 func (c *answering) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
 	if call, ok := msg.(*jsonrpc.Request); ok && call.IsCall() {
-		c.calls[call.ID] = true
+		c.calls.Store(call.ID, true)
 	}
-	for err != nil && len(c.calls) > 0 && !c.closed {
-		c.changed.Wait()
+	for err != nil && c.isPending() {
+		time.Sleep(10 * time.Millisecond)
 	}
 	return msg, err
 }
@@ -98,22 +99,8 @@ func (c *answering) Read(ctx context.Context) (jsonrpc.Message, error) {
 // Write implements [sdk.Connection].
 func (c *answering) Write(ctx context.Context, msg jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, msg)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
 	if response, ok := msg.(*jsonrpc.Response); ok {
-		delete(c.calls, response.ID)
+		c.calls.Delete(response.ID)
 	}
-	c.closed = c.closed || err != nil
-	c.changed.Broadcast()
 	return err
-}
-
-// Close implements [sdk.Connection].
-func (c *answering) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.changed.Broadcast()
-	c.mu.Unlock()
-	return c.Connection.Close()
 }
