@@ -101,6 +101,9 @@ func onPostgres(t *testing.T) database {
 func open[D riverdriver.Driver[TX], TX any](t *testing.T, driver D, o setup) (*subject, store.Queue[TX]) {
 	t.Helper()
 	must(t, queue.Migrate(t.Context(), driver, o.Log))
+	if o.Observe == nil {
+		o.Observe = func(lead.Target, queue.Outcome) {}
+	}
 	q, inTransaction, err := queue.New(driver, o.Options)
 	must(t, err)
 	return &subject{q, o.send}, inTransaction

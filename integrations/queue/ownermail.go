@@ -74,9 +74,7 @@ func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error
 		Leads:     job.Args.Leads,
 		Owner:     job.Args.Owner,
 	})
-	if w.Observe != nil {
-		w.Observe(ownerMail, outcomeOf(ctx, err))
-	}
+	w.Observe(ownerMail, outcomeOf(ctx, err))
 
 	if err == nil {
 		return nil

@@ -71,7 +71,7 @@ type Options struct {
 	// RetryMax is the longest wait between two attempts, unless the target requests a
 	// longer one.
 	RetryMax time.Duration
-	// Observe is called after every attempt. It may be nil.
+	// Observe is called after every attempt.
 	Observe func(target lead.Target, outcome Outcome)
 	Log     zerolog.Logger
 }

@@ -81,9 +81,7 @@ func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.D
 	if outcome == OutcomeDelivered {
 		t.resume(began)
 	}
-	if w.Observe != nil {
-		w.Observe(t.Name, outcome)
-	}
+	w.Observe(t.Name, outcome)
 	w.log(t, d, outcome, err, time.Since(began))
 }
 

@@ -98,10 +98,7 @@ AND lead_id NOT IN (SELECT id FROM leads)`, address)
 		}
 		return appendAudit(ctx, tx, entries)
 	})
-	if err != nil {
-		return Withdrawal{}, err
-	}
-	return w, nil
+	return w, err
 }
 
 // WithdrawLeadConsent records the withdrawal of a consent that was given with one lead, and

@@ -85,10 +85,7 @@ func (s *Store) Submit(
 		}
 		return nil
 	})
-	if err != nil {
-		return lead.Lead{}, false, err
-	}
-	return first, created, nil
+	return first, created, err
 }
 
 // accepted returns the body to store for a lead. Its consents are stored in their own

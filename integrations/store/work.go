@@ -25,14 +25,6 @@ type WorkCount struct {
 	Number             int64
 }
 
-// NumberOf returns the total number of counted leads.
-func NumberOf(counts []WorkCount) (n int) {
-	for _, c := range counts {
-		n += int(c.Number)
-	}
-	return n
-}
-
 // Assign makes the operator with an address the owner of leads; an empty address leaves
 // them unassigned. It returns the leads that had another owner, records the audit entries
 // of these, and queues a mail about them, unless notify, the hash of the address, is empty.

@@ -60,7 +60,7 @@ func fillDisk(ctx context.Context, path string) error {
 
 	checkCount := func() error {
 		counts, err := s.CountWork(ctx, store.Filter{})
-		if n := store.NumberOf(counts); err != nil || n != acknowledged {
+		if n := storetest.Total(counts); err != nil || n != acknowledged {
 			return fmt.Errorf("%d leads are stored, %d were acknowledged (%w)", n, acknowledged, err)
 		}
 		return nil

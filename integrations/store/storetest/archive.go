@@ -118,8 +118,8 @@ func search(t *testing.T, s Subject) {
 	}
 	list, err := db.CountWork(t.Context(), store.Filter{Search: "i p"})
 	first := all(t, db.Leads(t.Context(), store.Filter{Search: "i p", Newest: true, Limit: 2}))
-	if err != nil || store.NumberOf(list) != len(first) || numberOf(first[0]) != 59 {
-		t.Errorf("single letters: %d leads counted, %v, and %d listed, of which the first is %d", store.NumberOf(list), err, len(first), numberOf(first[0]))
+	if err != nil || Total(list) != len(first) || numberOf(first[0]) != 59 {
+		t.Errorf("single letters: %d leads counted, %v, and %d listed, of which the first is %d", Total(list), err, len(first), numberOf(first[0]))
 	}
 
 	ok(t, db.Erase(t.Context(), "id-000003"))

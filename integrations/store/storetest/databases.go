@@ -46,7 +46,7 @@ func OpenSQLite(ctx context.Context, path string, jobs *Jobs) (Store, error) {
 		return Store{}, err
 	}
 	s, err := sqlite.Open(ctx, path, pool, slog.New(slog.DiscardHandler),
-		func(*sql.Tx) store.Jobs { return Queue{jobs} })
+		func(*sql.Tx) store.Jobs { return jobs })
 	if err != nil {
 		return Store{}, errors.Join(err, pool.Close())
 	}
@@ -66,7 +66,7 @@ func PostgreSQL(t testing.TB, url string) Subject {
 			return Store{}, err
 		}
 		s, err := postgres.Open(ctx, pool, slog.New(slog.DiscardHandler),
-			func(pgx.Tx) store.Jobs { return Queue{jobs} })
+			func(pgx.Tx) store.Jobs { return jobs })
 		if err != nil {
 			pool.Close()
 		}

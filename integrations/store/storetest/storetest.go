@@ -20,7 +20,7 @@ import (
 )
 
 // Jobs is a fake queue that only numbers its jobs. By default each lead gets a delivery
-// to the CMS.
+// to the CMS; without Jobs it gets none.
 type Jobs struct {
 	// Fail is called for each lead or owner that gets a job, and the queue returns its
 	// error. If Fail is nil, no job fails.
@@ -29,14 +29,11 @@ type Jobs struct {
 	last atomic.Int64
 }
 
-// Queue is Jobs in a transaction of a driver. It does nothing if Jobs is nil.
-type Queue struct{ *Jobs }
-
 // Enqueue numbers jobs.
-func (q Queue) Enqueue(
+func (j *Jobs) Enqueue(
 	_ context.Context, ids []string, targets ...lead.Target,
 ) (list []lead.Delivery, err error) {
-	if q.Jobs == nil {
+	if j == nil {
 		return nil, nil
 	}
 	if len(targets) == 0 {
@@ -44,12 +41,10 @@ func (q Queue) Enqueue(
 	}
 
 	for _, id := range ids {
-		if q.Fail != nil {
-			err = errors.Join(err, q.Fail(id))
-		}
+		err = errors.Join(err, j.NotifyOwner(context.Background(), id, nil))
 		for _, target := range targets {
 			d := lead.Delivery{LeadID: id, Target: target, State: lead.Pending, MaxAttempts: 9, CreatedAt: When()}
-			d.Job = q.last.Add(1)
+			d.Job = j.last.Add(1)
 			list = append(list, d)
 		}
 	}
@@ -57,15 +52,15 @@ func (q Queue) Enqueue(
 }
 
 // NotifyOwner stores no job.
-func (q Queue) NotifyOwner(_ context.Context, owner string, _ []string) error {
-	if q.Jobs == nil || q.Fail == nil {
+func (j *Jobs) NotifyOwner(_ context.Context, owner string, _ []string) error {
+	if j == nil || j.Fail == nil {
 		return nil
 	}
-	return q.Fail(owner)
+	return j.Fail(owner)
 }
 
 // Complete does nothing, because no jobs are stored.
-func (q Queue) Complete(context.Context, int64) error { return nil }
+func (*Jobs) Complete(context.Context, int64) error { return nil }
 
 // Run runs the suite. fresh is called once for each test.
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
@@ -209,10 +204,18 @@ func wantSubmit(t *testing.T, db Store, n, want store.NewLead, wantCreated bool)
 	}
 }
 
-func wantCount(t *testing.T, db Store, want int64) {
+// Total returns the number of counted leads.
+func Total(counts []store.WorkCount) (n int) {
+	for _, c := range counts {
+		n += int(c.Number)
+	}
+	return n
+}
+
+func wantCount(t *testing.T, db Store, want int) {
 	t.Helper()
 	counts, err := db.CountWork(t.Context(), store.Filter{})
-	if got := int64(store.NumberOf(counts)); err != nil || got != want {
+	if got := Total(counts); err != nil || got != want {
 		t.Errorf("%d leads, %v, want %d", got, err, want)
 	}
 }

@@ -118,7 +118,7 @@ func workFilters(t *testing.T, s Subject) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 		counts, err := db.CountWork(t.Context(), tt.filter)
-		if total := store.NumberOf(counts); err != nil || total != len(tt.want) {
+		if total := Total(counts); err != nil || total != len(tt.want) {
 			t.Errorf("%s: counted %d, %v, want %d", name, total, err, len(tt.want))
 		}
 	}

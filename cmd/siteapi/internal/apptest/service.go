@@ -15,6 +15,7 @@ import (
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/store"
+	"siteapi/integrations/store/storetest"
 )
 
 // Counter returns the sum of a metric over its series with some labels; a histogram
@@ -152,7 +153,7 @@ func (s *Service) StoredLeads() int {
 	if err != nil {
 		s.T.Error(err)
 	}
-	return store.NumberOf(counts)
+	return storetest.Total(counts)
 }
 
 // SyncBuffer is a log that can be read while the service writes it.

@@ -61,12 +61,9 @@ func TestDismissDelivery(t *testing.T) {
 			t.Errorf("the audit has %s", entries)
 		}
 
-		retry := func() {
-			if out, err := s.Command("deliveries", "retry", fmt.Sprint(cms)); err != nil {
-				t.Fatalf("%v %s", err, out)
-			}
+		if out, err := s.Command("deliveries", "retry", fmt.Sprint(cms)); err != nil {
+			t.Fatalf("%v %s", err, out)
 		}
-		retry()
 		s.Reaches(id, "cms", lead.Failed)
 		for want := range int64(2) {
 			if n, err := s.App.Data.Store.PruneLeads(t.Context(), time.Now().Add(time.Hour)); n != want || err != nil {
@@ -75,25 +72,4 @@ func TestDismissDelivery(t *testing.T) {
 			s.OperateAs(schema.RoleSales, fmt.Sprintf(dismiss, cms, reason))
 		}
 	})
-}
-
-// A dismissed delivery is sent if an operator retries it.
-func TestRetryDismissed(t *testing.T) {
-	t.Parallel()
-	stubs := apptest.NewVendors(t)
-	s := apptest.Start(t, stubs.Env(apptest.Quick)...)
-	stubs.CMS.Fail(faulttest.Respond(422).On("mutate"))
-	id := s.Submit("retried")
-	s.Reaches(id, "cms", lead.Failed)
-
-	number := fmt.Sprint(s.Deliveries(id)["cms"].ID)
-	for _, args := range [][]string{
-		{"deliveries", "dismiss", number, "--reason", "The CMS is being replaced."},
-		{"deliveries", "retry", number},
-	} {
-		if out, err := s.Command(args...); err != nil {
-			t.Fatalf("%v: %v %s", args, err, out)
-		}
-	}
-	s.Reaches(id, "cms", lead.Delivered)
 }

@@ -51,7 +51,8 @@ func (s *webhookStub) count(id string) (n int) {
 }
 
 // A failed webhook event is retried like any delivery. Leads submitted before the webhook
-// was set up are not announced.
+// was set up are not announced, a lead in review only once it is released, and changes of a
+// lead never.
 func TestNewLeadIsAnnounced(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
@@ -61,16 +62,20 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	s.Restart("LEAD_WEBHOOK_URL="+stub.url, "LEAD_WEBHOOK_SECRET="+apptest.LeadSecret)
 
 	stub.Fail(faulttest.Respond(503))
-	outage := s.Submit("outage")
+	outage := s.Submit("outage", `"consents": [{"purpose": "news", "given": true}]`)
+	suspect := s.Submit("suspect", `"website": "https://spam.example"`)
 	s.Reaches(outage, "webhook", "delivered")
+	s.Prints("leads withdraw " + outage + " --purpose news")
 	stub.Fail(faulttest.Respond(400))
 	rejected := s.Submit("rejected")
 	s.Reaches(rejected, "webhook", "failed")
 	s.Prints("deliveries retry --all --target webhook")
 	apptest.Eventually(t, "it is announced on retry", func() bool { return stub.count(rejected) == 2 })
-	if n := stub.count(outage); n != 2 {
-		t.Errorf("sent %d times, want 2", n)
+	if n, review := stub.count(outage), stub.count(suspect); n != 2 || review != 0 {
+		t.Errorf("sent %d times, want 2, and the lead in review %d times", n, review)
 	}
+	s.Prints("leads release " + suspect)
+	apptest.Eventually(t, "the released lead is announced", func() bool { return stub.count(suspect) == 1 })
 
 	if d, ok := s.Deliveries(before)["webhook"]; ok || stub.count(before) != 0 {
 		t.Errorf("the lead submitted before the webhook was set up has a delivery: %+v", d)
@@ -80,24 +85,6 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	apptest.Eventually(t, "it is announced on demand", func() bool { return stub.count(before) == 1 })
-}
-
-// A lead in review is announced only once it is released.
-func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
-	t.Parallel()
-	stub := newWebhookStub(t)
-	dir := t.TempDir()
-	env := []string{"ADMIN_PAGE=on", "LEAD_WEBHOOK_URL=" + stub.url, "LEAD_WEBHOOK_SECRET=" + apptest.LeadSecret}
-	r := apptest.Launch(t, dir, env...)
-
-	suspect := r.Submit("suspect", `"website": "https://spam.example"`)
-	if stub.count(suspect) != 0 {
-		t.Error("a lead in review was announced")
-	}
-	if out, code := apptest.Command(t, append(env, "DATA_DIR="+dir), "leads", "release", suspect); code != 0 {
-		t.Fatalf("releasing: %s", out)
-	}
-	apptest.Eventually(t, "the released lead is announced", func() bool { return stub.count(suspect) == 1 })
 }
 
 // Deliveries that wait for a webhook fail when it is removed. `retry` sends them to the
