@@ -273,13 +273,8 @@ func (c *Client) RESTOutcome(r Response) Outcome {
 	return o
 }
 
-// BothEndpoints runs a test once per endpoint.
-func BothEndpoints(t *testing.T, f func(t *testing.T, endpoint string)) {
-	t.Helper()
-	for _, endpoint := range []string{"REST", "GraphQL"} {
-		t.Run(endpoint, func(t *testing.T) { f(t, endpoint) })
-	}
-}
+// Endpoints are the two that every operation document of a route can be sent through.
+var Endpoints = []string{"REST", "GraphQL"}
 
 // WriteContent replaces the content file.
 func (c *Client) WriteContent(content string) {

@@ -50,7 +50,7 @@ func TestContractClearCache(t *testing.T) {
 	s := apptest.Start(t, "CMS_WATCH=off")
 	all := len(schema.AllLocale)
 
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		warm(s)
 		want := object{"type": "memory", "size": float64(all), "available": true}
 		if got := s.Through(endpoint, "cacheStats", nil); got.Data["success"] != true ||
@@ -90,7 +90,7 @@ func TestContractClearCache(t *testing.T) {
 				t.Errorf("%v: %s, want %v", tt.vars, got, want)
 			}
 		}
-	})
+	}
 
 	for value, status := range map[string]int{"true": 200, "TRUE": 200, "False": 400, "1": 400, "": 400} {
 		if got := s.Do("POST", "/api/cache/clear?all="+value, "", apptest.CacheAuth); got.Status != status {
@@ -103,7 +103,7 @@ func TestContractInvalidateCache(t *testing.T) {
 	t.Parallel()
 	stubs := apptest.NewVendors(t)
 	s := apptest.Start(t, stubs.Env("CMS_WATCH=off")...)
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		for _, tt := range []struct {
 			input object
 			want  string
@@ -153,14 +153,14 @@ func TestContractInvalidateCache(t *testing.T) {
 			!strings.Contains(got.Fields["type"], "documentType, document, locale, all") {
 			t.Errorf("everything wrong: %s", got)
 		}
-	})
+	}
 }
 
 func TestContractWebhook(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
 	warm(s)
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		for payload, want := range map[string]string{
 			`{"_id": "heroSection-es", "_type": "heroSection", "language": "es"}`: "[es]",
 			`{"_id": "siteSettings", "_type": "siteSettings"}`:                    allLocales,
@@ -193,7 +193,7 @@ func TestContractWebhook(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
 
 	for _, body := range []string{`[{"_type":"x"}]`, `"x"`, `{}`, ``, `{`} {
 		got := s.RESTOutcome(s.Do("POST", "/api/webhooks/cms", body, apptest.HookAuth))
@@ -206,7 +206,7 @@ func TestContractWebhook(t *testing.T) {
 func TestContractGuards(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, "CACHE_API_TOKEN=one, two")
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		for _, g := range []struct {
 			name  string
 			vars  object
@@ -239,7 +239,7 @@ func TestContractGuards(t *testing.T) {
 		if got := s.Through(endpoint, "clearCache", object{"pattern": ""}); got.Code != "UNAUTHENTICATED" {
 			t.Errorf("invalid input: %s", got)
 		}
-	})
+	}
 
 	none := apptest.Start(t, "CACHE_API_TOKEN= , ")
 	for _, token := range []string{config.DevCacheToken, "", ","} {

@@ -32,13 +32,12 @@ func TestAmountsAreRounded(t *testing.T) {
 		{"less than a cent", "0.001", "0.004", "EUR", "0 0 EUR"},
 		{"a negative zero", "-0.0", "1e-320", "EUR", "0 0 EUR"},
 	} {
-		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		for _, endpoint := range apptest.Endpoints {
 			estimate := object{"min": json.Number(tt.min), "max": json.Number(tt.max), "currency": tt.currency}
 			input := apptest.ValidLead(fmt.Sprintf("amount-%d-%s", i, endpoint))
 			input["estimate"] = estimate
-			if got := s.Through(endpoint, "trackQuote", object{"input": object{
-				"sessionId": input["sessionId"], "estimate": estimate,
-			}}); got.Data["success"] != true {
+			got := s.TrackThrough(endpoint, object{"sessionId": input["sessionId"], "estimate": estimate})
+			if got.Data["success"] != true {
 				t.Errorf("%s: %s", tt.why, got)
 			}
 
@@ -47,7 +46,7 @@ func TestAmountsAreRounded(t *testing.T) {
 			if stored := decimal(e.Min) + " " + decimal(e.Max) + " " + e.Currency; stored != tt.want {
 				t.Errorf("%s: stored as %s, want %s", tt.why, stored, tt.want)
 			}
-		})
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func TestConsents(t *testing.T) {
 		`{"_id":"siteSettings","_type":"siteSettings"}]`)
 	s.InvalidateAll()
 
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		input := apptest.NewLead(endpoint, `"consents": [
 			{"purpose": "news", "given": false},
 			{"purpose": "news", "given": true, "text": " Știri\r\npe e-mail. "},
@@ -60,7 +60,7 @@ func TestConsents(t *testing.T) {
 				t.Errorf("%s: %s", field, got)
 			}
 		}
-	})
+	}
 }
 
 // While the CMS hangs, wordings are compared with the latest known content.
@@ -100,7 +100,7 @@ func TestTrackContact(t *testing.T) {
 		"off":     {false, false},
 	} {
 		s := apptest.Start(t, "TRACK_CONTACT="+setting)
-		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		for _, endpoint := range apptest.Endpoints {
 			for i, consents := range []any{
 				[]any{
 					object{"purpose": "save_progress", "given": true},
@@ -117,6 +117,6 @@ func TestTrackContact(t *testing.T) {
 					t.Errorf("%s: %s stores %+v", setting, id, hints)
 				}
 			}
-		})
+		}
 	}
 }

@@ -57,11 +57,17 @@ func publish(s *apptest.Service, content string) {
 func waitForEstimate(s *apptest.Service, selections object, low float64) (revision string) {
 	s.T.Helper()
 	apptest.Eventually(s.T, fmt.Sprint("a price of ", low), func() bool {
-		got := s.Through("REST", "estimateQuote", object{"selections": selections})
+		got := estimate(s, "REST", "en", selections)
 		revision, _ = got.Data["revision"].(string)
 		return got.Data["min"] == low && revision != ""
 	})
 	return revision
+}
+
+// estimate returns the estimate of selections.
+func estimate(s *apptest.Service, endpoint, locale string, selections object) apptest.Outcome {
+	s.T.Helper()
+	return s.Through(endpoint, "estimateQuote", object{"selections": selections, "locale": locale})
 }
 
 // submitPriced submits a quote request, and returns the stored lead.
@@ -116,10 +122,10 @@ func TestContractEstimate(t *testing.T) {
 		},
 		"nothing priced": {object{"projectType": "nope", "features": nil}, nil, nil, []any{"nope"}, []any{}},
 	} {
-		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		for _, endpoint := range apptest.Endpoints {
 			var got apptest.Outcome
 			apptest.Eventually(t, "a revision", func() bool { // there is none until the rules are stored
-				got = s.Through(endpoint, "estimateQuote", object{"selections": tt.selections, "locale": "ro"})
+				got = estimate(s, endpoint, "ro", tt.selections)
 				return got.Data["revision"] != nil || tt.min == nil
 			})
 			want := object{
@@ -132,7 +138,7 @@ func TestContractEstimate(t *testing.T) {
 			if !reflect.DeepEqual(got.Data, want) || got.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %v\ngot  %v\nwant %v", name, got.Header, got.Data, want)
 			}
-		})
+		}
 	}
 }
 
@@ -140,7 +146,7 @@ func TestContractEstimate(t *testing.T) {
 func TestEstimateWithoutRules(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent("", 12000))
-	got := s.Through("REST", "estimateQuote", object{"selections": webApp})
+	got := estimate(s, "REST", "en", webApp)
 	if got.Data["min"] != nil || got.Data["revision"] != nil || !strings.Contains(got.Raw, `"unpriced":[]`) {
 		t.Errorf("got %s", got)
 	}
@@ -174,13 +180,13 @@ func TestContractPriceOfALead(t *testing.T) {
 		{bogus, euros(11900, 20000), euros(11900, 20000), lead.Unpriced, []lead.Signal{unpriced}},
 		{object{"projectType": "nope"}, euros(0, 0), euros(1000, 1500), lead.Unpriced, []lead.Signal{unpriced, mismatch}},
 	} {
-		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		for _, endpoint := range apptest.Endpoints {
 			got := submitPriced(s, endpoint, fmt.Sprint("lead-", i), tt.selections, tt.sent, "")
 			if got.Estimate != tt.want || got.PriceStatus != tt.status || !slices.Equal(got.Signals, tt.signals) ||
 				got.SentEstimate == nil || *got.SentEstimate != tt.sent || got.InReview {
 				t.Errorf("%+v: stored %+v", tt, got)
 			}
-		})
+		}
 	}
 }
 
@@ -215,13 +221,13 @@ func TestContractHonoredPrices(t *testing.T) {
 			r := store.Revision{Revision: revision, Kind: store.Prices, Locale: "en", Body: "{}"}
 			must(t, s.App.Data.Store.UseRevision(t.Context(), r, time.Now().Add(-tt.ago)))
 		}
-		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		for _, endpoint := range apptest.Endpoints {
 			got := submitPriced(s, endpoint, strings.ReplaceAll(name, " ", "-"), webApp, euros(12000, 18000), tt.revision)
 			mismatch := slices.Contains(got.Signals, lead.EstimateMismatch)
 			if got.Estimate.Min != tt.want || got.PriceStatus != tt.status || mismatch != (tt.want != 12000) {
 				t.Errorf("%s: stored %+v", name, got)
 			}
-		})
+		}
 	}
 }
 

@@ -39,14 +39,14 @@ func TestContractTrack(t *testing.T) {
 		{object{"sessionId": strings.Repeat("s", 129)}, false},
 		{object{"sessionId": "a b"}, false},
 	} {
-		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		for _, endpoint := range apptest.Endpoints {
 			got := s.TrackThrough(endpoint, tt.input)
 			want := object{"success": true, "sessionId": tt.input["sessionId"]}
 			if tt.accepted && !reflect.DeepEqual(got.Data, want) ||
 				!tt.accepted && (got.Code != "BAD_USER_INPUT" || got.Fields["sessionId"] == "") {
 				t.Errorf("%v: %s", tt.input, got)
 			}
-		})
+		}
 	}
 }
 
@@ -85,7 +85,7 @@ func TestContractSubmit(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
 
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		got := s.SubmitThrough(endpoint, apptest.ValidLead("s-"+endpoint))
 		id := got.ID()
 		want := object{
@@ -107,7 +107,7 @@ func TestContractSubmit(t *testing.T) {
 				t.Errorf("the stored document lacks %s: %s", part, stored)
 			}
 		}
-	})
+	}
 }
 
 func TestContractSubmitReportsEveryField(t *testing.T) {
@@ -161,13 +161,13 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 			"sessionId",
 		}},
 	} {
-		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		for _, endpoint := range apptest.Endpoints {
 			got := s.SubmitThrough(endpoint, c.input)
 			if got.Code != "BAD_USER_INPUT" || !slices.Equal(got.FieldNames(), c.fields) ||
 				got.RequestID == "" || endpoint == "REST" && got.Status != 400 {
 				t.Errorf("got %s\nwant %v", got, c.fields)
 			}
-		})
+		}
 	}
 
 	if n := s.StoredLeads(); n != 0 {
@@ -178,8 +178,7 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
-	input := apptest.ValidLead("s")
-	input["utm"], input["contact"].(object)["nickname"] = object{"source": "x"}, "A"
+	input := apptest.NewLead("s", `"utm": {"source": "x"}, "contact": {"nickname": "A"}`)
 
 	if got := s.SubmitThrough("REST", input); got.Status != 200 {
 		t.Errorf("REST: %s", got)
@@ -224,7 +223,7 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 		t.Errorf("the lead is stored as %+v", l)
 	}
 
-	for _, endpoint := range []string{"GraphQL", "REST"} {
+	for _, endpoint := range apptest.Endpoints {
 		got := s.SubmitThrough(endpoint, apptest.NewLead("same", `"locale": "es"`), key)
 		if got.Code != "IDEMPOTENCY_KEY_REUSED" || !strings.Contains(got.Raw, "Send a new key for a new attempt") ||
 			endpoint == "REST" && got.Status != 422 {

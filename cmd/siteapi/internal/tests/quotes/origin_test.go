@@ -13,7 +13,7 @@ import (
 func TestAttribution(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		session := "from-" + endpoint
 		for _, sent := range []any{
 			object{
@@ -51,7 +51,7 @@ func TestAttribution(t *testing.T) {
 		if s.MustSubmit(endpoint, input) != id {
 			t.Error("a repetition from another source created another lead")
 		}
-	})
+	}
 }
 
 // Each value of an attribution may have 200 characters, however long the others are.
@@ -64,20 +64,20 @@ func TestLongAttribution(t *testing.T) {
 		Referrer: "https://a.example/" + long[:2*182], LandingPage: "https://b.example/" + long[:2*182],
 	}
 
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		input := apptest.NewLead("long-" + endpoint)
 		input["attribution"] = from
 		id := s.SubmitThrough(endpoint, input).ID()
 		if l := s.ShowLead(id); *l.Attribution != from || *l.FirstAttribution != from {
 			t.Errorf("the attribution is %+v, the first one %+v", l.Attribution, l.FirstAttribution)
 		}
-	})
+	}
 }
 
 func TestMessageOfALead(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
-	apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+	for _, endpoint := range apptest.Endpoints {
 		submit := func(message any) apptest.Outcome {
 			input := apptest.ValidLead("m" + endpoint)
 			input["message"] = message
@@ -107,7 +107,7 @@ func TestMessageOfALead(t *testing.T) {
 				t.Errorf("%.40q: %s", sent, got)
 			}
 		}
-	})
+	}
 
 	if out, err := s.Command("leads", "list", "--search", "stefania hello"); !strings.Contains(out, "Ionescu") {
 		t.Errorf("a lead is not found by its message: %v %s", err, out)

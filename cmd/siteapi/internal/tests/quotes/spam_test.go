@@ -2,18 +2,16 @@ package quotes
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/lead"
 )
 
 // vendor starts a stub of the bot check, which accepts the token "good".
@@ -60,88 +58,45 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 	t.Parallel()
 	url, _ := vendor(t)
 
-	tests := []struct {
-		name     string
-		env      []string
-		track    bool // the session is tracked just before
-		change   object
-		headers  []string
-		want     []lead.Signal
-		inReview bool
+	for _, tt := range []struct {
+		why, env      string
+		track         bool   // the session is tracked just before
+		change, token string // members of the input, and the token in the header
+		want          string // signals, and whether it is in review
 	}{
-		{name: "nothing suspicious", env: []string{"SPAM_MIN_TIME=1ms"}, track: true},
-		{
-			name: "never tracked",
-			env:  []string{"SPAM_MIN_TIME=1h"},
-			want: []lead.Signal{lead.Untracked},
-		},
-		{
-			name:     "too fast",
-			env:      []string{"SPAM_MIN_TIME=1h"},
-			track:    true,
-			want:     []lead.Signal{lead.TooFast},
-			inReview: true,
-		},
-		{
-			name:   "a good token",
-			env:    []string{"TURNSTILE_SECRET=hush"},
-			change: object{"challengeToken": "good"},
-		},
-		{
-			name:    "a good token in the header",
-			env:     []string{"TURNSTILE_SECRET=hush"},
-			headers: []string{"CF-Turnstile-Response: good"},
-		},
-		{
-			name:   "the vendor is unavailable",
-			env:    []string{"TURNSTILE_SECRET=hush", "TURNSTILE_API_URL=http://127.0.0.1:1"},
-			change: object{"challengeToken": "good"},
-			want:   []lead.Signal{lead.Unchecked},
-		},
-		{
-			name:     "everything",
-			env:      []string{"SPAM_MIN_TIME=1h", "TURNSTILE_SECRET=hush"},
-			track:    true,
-			change:   object{"website": "x", "challengeToken": "bad"},
-			want:     []lead.Signal{lead.Honeypot, lead.TooFast, lead.NoChallenge},
-			inReview: true,
-		},
-	}
-
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		{"nothing suspicious", "SPAM_MIN_TIME=1ms", true, ``, "", "[] false"},
+		{"never tracked", "SPAM_MIN_TIME=1h", false, ``, "", "[untracked] false"},
+		{"too fast", "SPAM_MIN_TIME=1h", true, ``, "", "[too_fast] true"},
+		{"a good token", "TURNSTILE_SECRET=hush", false, `"challengeToken": "good"`, "", "[] false"},
+		{"a good token in the header", "TURNSTILE_SECRET=hush", false, ``, "good", "[] false"},
+		{"the vendor is unavailable", "TURNSTILE_SECRET=hush TURNSTILE_API_URL=http://127.0.0.1:1", false,
+			`"challengeToken": "good"`, "", "[unchecked] false"},
+		{"everything", "SPAM_MIN_TIME=1h TURNSTILE_SECRET=hush", true,
+			`"website": "x", "challengeToken": "bad"`, "", "[honeypot too_fast no_challenge] true"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()
-			s := apptest.Start(t, append([]string{apptest.Quick, "TURNSTILE_API_URL=" + url}, tt.env...)...)
+			env := append([]string{apptest.Quick, "TURNSTILE_API_URL=" + url}, strings.Fields(tt.env)...)
+			s := apptest.Start(t, env...)
 
-			apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
-				session := "spam-" + endpoint
+			for _, endpoint := range apptest.Endpoints {
 				if tt.track {
-					s.TrackThrough(endpoint, object{"sessionId": session})
+					s.TrackThrough(endpoint, object{"sessionId": endpoint})
 					time.Sleep(5 * time.Millisecond)
 				}
-
-				in := apptest.ValidLead(session)
-				in["selections"].(object)["features"] = []any{"blog"} // a priced choice
-				maps.Copy(in, tt.change)
-				got := s.SubmitThrough(endpoint, in, tt.headers...)
-				if got.Data["success"] != true {
-					t.Fatalf("the response is %s", got)
-				}
-
-				id := got.ID()
+				in := apptest.NewLead(endpoint, `"selections": {"features": ["blog"]}`, tt.change) // a priced choice
+				id := s.MustSubmit(endpoint, in, "CF-Turnstile-Response: "+tt.token)
 				stored, err := s.App.Data.Store.Lead(t.Context(), id)
 				must(t, err)
-
-				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.InReview != tt.inReview {
-					t.Errorf("stored with %v, in review %v; want %v, %v",
-						stored.Signals, stored.InReview, tt.want, tt.inReview)
+				if got := fmt.Sprint(stored.Signals, stored.InReview); got != tt.want {
+					t.Errorf("stored with %s, want %s", got, tt.want)
 				}
 
-				wantDelivered(s, id, !tt.inReview)
+				wantDelivered(s, id, !stored.InReview)
 				if pdf := s.Do("GET", "/api/quote/pdf?id="+id, ""); pdf.Status != 200 {
 					t.Errorf("the visitor's PDF has status %d", pdf.Status)
 				}
-			})
+			}
 		})
 	}
 }
@@ -151,9 +106,8 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 func TestRepeatedLeadInReview(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, apptest.Quick)
-	other := s.SubmitThrough("REST", apptest.ValidLead("other"))
-	in := apptest.ValidLead("again")
-	in["website"] = "x"
+	other := s.SubmitThrough("REST", apptest.NewLead("other"))
+	in := apptest.NewLead("again", `"website": "x"`)
 	first := s.SubmitThrough("REST", in)
 	id := first.ID()
 	if looks := strings.ReplaceAll(first.Raw, id, other.ID()); looks != other.Raw {
@@ -161,7 +115,7 @@ func TestRepeatedLeadInReview(t *testing.T) {
 	}
 
 	delete(in, "website")
-	if again := s.SubmitThrough("GraphQL", in).Data["submissionId"]; again != id {
+	if again := s.MustSubmit("GraphQL", in); again != id {
 		t.Errorf("the repetition got %v, want %s", again, id)
 	}
 	wantDelivered(s, id, false)

@@ -14,7 +14,7 @@ import (
 func TestTypedTexts(t *testing.T) {
 	t.Parallel()
 	const scotland = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
-	s := apptest.Start(t, "RATE_LIMITS=off")
+	s := apptest.Start(t)
 
 	for i, tt := range []struct{ why, field, sent, want string }{
 		{"a directional override, copied from a contact list", "firstName", "\u202aAna\u202c", "Ana"},
@@ -45,7 +45,7 @@ func TestTypedTexts(t *testing.T) {
 		{"a separator of lines", "message", "One\u2028two\u2029", "One two"},
 		{"hidden tags in a message", "message", "Hello\U000e0041\U000e007f world", "Hello world"},
 	} {
-		apptest.BothEndpoints(t, func(t *testing.T, endpoint string) {
+		for _, endpoint := range apptest.Endpoints {
 			input := apptest.ValidLead(fmt.Sprintf("typed-%d-%s", i, endpoint))
 			contact, _ := input["contact"].(object)
 			if tt.field == "message" {
@@ -55,26 +55,18 @@ func TestTypedTexts(t *testing.T) {
 			}
 
 			id := s.MustSubmit(endpoint, input)
-			if stored := typed(s.ShowLead(id), tt.field); stored != tt.want {
-				t.Errorf("%s: %+q is stored as %+q, want %+q", tt.why, tt.sent, stored, tt.want)
+			l := s.ShowLead(id)
+			stored := map[string]string{
+				"firstName": l.Contact.FirstName,
+				"lastName":  l.Contact.LastName,
+				"email":     l.Contact.Email,
+				"phone":     l.Contact.Phone,
+				"company":   l.Contact.Company,
+				"message":   schema.ValueOr(l.Message, ""),
 			}
-		})
+			if stored[tt.field] != tt.want {
+				t.Errorf("%s: %+q is stored as %+q, want %+q", tt.why, tt.sent, stored[tt.field], tt.want)
+			}
+		}
 	}
-}
-
-// typed returns what is stored of a field.
-func typed(l schema.Lead, field string) string {
-	switch field {
-	case "firstName":
-		return l.Contact.FirstName
-	case "lastName":
-		return l.Contact.LastName
-	case "email":
-		return l.Contact.Email
-	case "phone":
-		return l.Contact.Phone
-	case "company":
-		return l.Contact.Company
-	}
-	return schema.ValueOr(l.Message, "")
 }
