@@ -20,7 +20,7 @@ const (
 	Hang       Mode = "hang"      // no response until the client disconnects
 	Reset      Mode = "reset"     // the connection is reset before a response
 	Drip       Mode = "drip"      // 200, and then a blank every few milliseconds
-	Truncated  Mode = "truncated" // 200, but the connection ends in the middle of the body
+	Truncated  Mode = "truncated" // the connection ends in the middle of the body
 	BrokenJSON Mode = "broken"    // 200 with the first half of the body, as if it were complete
 	Oversized  Mode = "oversized" // 200 with 40 MiB
 	Partial    Mode = "partial"   // 200 in the right shape, but without values
@@ -192,7 +192,7 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 		}
 
 	case Truncated:
-		cutOff(w, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(right)+1, right))
+		cutOff(w, fmt.Sprintf("HTTP/1.1 %d \r\nContent-Length: %d\r\n\r\n%s", f.Sends(), len(right)+1, right))
 
 	case Reset:
 		cutOff(w, "")

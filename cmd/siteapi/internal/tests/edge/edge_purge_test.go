@@ -96,15 +96,20 @@ func (e *edgeStub) isNotified(t *testing.T, what string) int {
 	return len(purges)
 }
 
-// settles waits until no notification is pending, and returns the purges and events since
-// the last call.
-func (e *edgeStub) settles(t *testing.T, s *apptest.Service) (purges, events []string) {
-	t.Helper()
-	apptest.Eventually(t, "no notification is pending", func() bool {
-		backlogs, err := s.App.Data.Queue.Backlogs(t.Context())
-		return err == nil && !slices.ContainsFunc(backlogs,
-			func(b queue.Backlog) bool { return b.Oldest > 0 })
+// settled waits until no notification is pending.
+func settled(s *apptest.Service) {
+	s.T.Helper()
+	apptest.Eventually(s.T, "no notification is pending", func() bool {
+		backlogs, err := s.App.Data.Queue.Backlogs(s.T.Context())
+		return err == nil && !slices.ContainsFunc(backlogs, func(b queue.Backlog) bool { return b.Oldest > 0 })
 	})
+}
+
+// settles returns the purges and events since the last call, when no notification is
+// pending.
+func (e *edgeStub) settles(s *apptest.Service) (purges, events []string) {
+	s.T.Helper()
+	settled(s)
 	return e.since()
 }
 
@@ -119,7 +124,7 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	s := apptest.Start(t, vendors.Env(stub.env()...)...)
 
 	stub.isNotified(t, "the content after the first start")
-	stub.settles(t, s)
+	stub.settles(s)
 
 	publish := func(title string) {
 		t.Helper()
@@ -128,20 +133,20 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	}
 	publish("second title")
 	first := stub.isNotified(t, "a publication")
-	if again, _ := stub.settles(t, s); first+len(again) < 2 {
+	if again, _ := stub.settles(s); first+len(again) < 2 {
 		t.Errorf("a publication caused %d purges, want at least 2", first+len(again))
 	}
 
 	vendors.Publish("third title")
 	s.InvalidateAll()
 	stub.isNotified(t, "an operator's invalidation")
-	stub.settles(t, s)
+	stub.settles(s)
 
 	s.Stop()
 	vendors.Publish("fourth title")
 	s.Start()
 	stub.isNotified(t, "a publication during the stop")
-	stub.settles(t, s)
+	stub.settles(s)
 
 	// A pending notification survives a restart.
 	stub.set(true)
@@ -151,10 +156,10 @@ func TestEdgeIsNotifiedOfChanges(t *testing.T) {
 	stub.set(false)
 	s.Start()
 	stub.isNotified(t, "a change from before the restart")
-	stub.settles(t, s)
+	stub.settles(s)
 
 	out, err := s.Command("edge", "purge")
-	if purges, events := stub.settles(t, s); err != nil || !slices.Contains(purges, everyKey) ||
+	if purges, events := stub.settles(s); err != nil || !slices.Contains(purges, everyKey) ||
 		!slices.Contains(events, everyKey) || !strings.Contains(out, "edge_cdn_1: notified") {
 		t.Errorf("%v: %s %v %v", err, out, purges, events)
 	}

@@ -125,20 +125,11 @@ func (e *edgeTrial) shows(title string) time.Duration {
 	return time.Since(began)
 }
 
-// settled waits until no notification is pending.
-func (e *edgeTrial) settled() {
-	e.T.Helper()
-	apptest.Eventually(e.T, "no notification is pending", func() bool {
-		backlogs, err := e.App.Data.Queue.Backlogs(e.T.Context())
-		return err == nil && backlogs[0].Oldest == 0
-	})
-}
-
 // TestEdgeAnswersReaders puts a real Varnish in front of the service.
 func TestEdgeAnswersReaders(t *testing.T) {
 	t.Parallel()
 	e := newEdgeTrial(t)
-	e.settled()
+	settled(e.Service)
 	e.shows("title 0")
 
 	before := e.reads.n.Load()
@@ -186,7 +177,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 	// may be slow on a busy machine.
 	fastest, cached := time.Hour, "title 0"
 	for i := range 3 {
-		e.settled()
+		settled(e.Service)
 		time.Sleep(2 * time.Second) // not part of a burst
 		e.shows(cached)             // cached from now on
 		cached = fmt.Sprintf("lone %d", i)
@@ -208,7 +199,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 func TestEdgeDuringOutages(t *testing.T) {
 	t.Parallel()
 	e := newEdgeTrial(t)
-	e.settled()
+	settled(e.Service)
 	e.shows("title 0") // cached from now on
 
 	e.purges.down.Store(true)
@@ -221,7 +212,7 @@ func TestEdgeDuringOutages(t *testing.T) {
 	if took := e.shows("while it was down"); took > 30*time.Second {
 		t.Errorf("the edge was up to date only %v after purges worked again", took)
 	}
-	e.settled()
+	settled(e.Service)
 	e.shows("while it was down")
 
 	e.reads.down.Store(true)
