@@ -18,7 +18,7 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// The dimensions of the A4 page, in millimeters.
+// The dimensions of the page, which is A4 by default, in millimeters.
 const (
 	pageHeight   = 297.0
 	marginSide   = 20.0

@@ -13,7 +13,6 @@ import (
 	"github.com/johnfercher/maroto/v2"
 	"github.com/johnfercher/maroto/v2/pkg/config"
 	"github.com/johnfercher/maroto/v2/pkg/consts/fontstyle"
-	"github.com/johnfercher/maroto/v2/pkg/consts/pagesize"
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
 	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
@@ -76,7 +75,6 @@ func (s *sheet) draw() ([]byte, error) {
 	created := s.CreatedAt.UTC()
 
 	m := maroto.New(config.NewBuilder().
-		WithPageSize(pagesize.A4).
 		WithLeftMargin(marginSide).
 		WithRightMargin(marginSide).
 		WithTopMargin(marginTop).

@@ -107,17 +107,16 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	limited, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 
+	resp := &Response{}
 	got, err := c.send(limited, req, http.Header{"Accept": {"application/json"}})
-	if err != nil {
-		return nil, c.observe(ctx, req.Op, began, c.incomplete(ctx, req.Op, nil, err))
+	if err == nil {
+		defer func() { _ = got.Body.Close() }()
+		resp.Status, resp.Header = got.StatusCode, got.Header
+		resp.Body, err = io.ReadAll(http.MaxBytesReader(nil, got.Body, int64(c.opts.MaxBody)))
 	}
-	defer func() { _ = got.Body.Close() }()
-
-	body, err := io.ReadAll(http.MaxBytesReader(nil, got.Body, int64(c.opts.MaxBody)))
 	if err != nil {
-		return nil, c.observe(ctx, req.Op, began, c.incomplete(ctx, req.Op, got, err))
+		return nil, c.observe(ctx, req.Op, began, c.incomplete(ctx, req.Op, resp, err))
 	}
-	resp := &Response{Status: got.StatusCode, Header: got.Header, Body: body}
 	_ = c.observe(ctx, req.Op, began, &Error{Kind: StatusKind(resp.Status)})
 	return resp, nil
 }
@@ -129,7 +128,7 @@ func (c *Client) Stream(ctx context.Context, req Request, mediaType string) (io.
 	began := time.Now()
 	got, err := c.send(ctx, req, http.Header{"Accept": {mediaType}, "Accept-Encoding": {"identity"}})
 	if err != nil {
-		return nil, c.observe(ctx, req.Op, began, c.incomplete(ctx, req.Op, nil, err))
+		return nil, c.observe(ctx, req.Op, began, c.incomplete(ctx, req.Op, &Response{}, err))
 	}
 
 	sent, _, _ := mime.ParseMediaType(got.Header.Get("Content-Type"))
@@ -193,11 +192,8 @@ func (c *Client) send(ctx context.Context, req Request, header http.Header) (*ht
 
 // incomplete returns the error of a call without a complete response. Of the response it uses
 // only the header, because the missing body might have changed the outcome.
-func (c *Client) incomplete(ctx context.Context, op string, got *http.Response, err error) *Error {
-	e := &Error{System: c.opts.System, Op: op, Kind: Unavailable}
-	if got != nil {
-		e.Status, e.RetryAfter = got.StatusCode, retryAfter(got.Header, time.Now())
-	}
+func (c *Client) incomplete(ctx context.Context, op string, got *Response, err error) *Error {
+	e := c.Failure(op, got, Unavailable, "")
 	if e.Status == http.StatusTooManyRequests {
 		e.Kind = Limited
 	}

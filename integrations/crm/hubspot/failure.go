@@ -67,8 +67,6 @@ func explain(text string) string {
 		return "the account has no unique property quote_submission_id of deals, run `siteapi crm setup`: "
 	case strings.Contains(text, `"`+crm.PropDealCurrency+`"`):
 		return "the account does not have the currency of the quote, add it in HubSpot: "
-	case strings.Contains(text, `"`+crm.PropDealStage+`"`), strings.Contains(text, `"`+propPipeline+`"`):
-		return "the account refuses the stage of HUBSPOT_DEAL_STAGE: "
 	}
 	return ""
 }

@@ -127,17 +127,6 @@ func (d *Driver) define(ctx context.Context, record string) (lines []string, err
 	return lines, nil
 }
 
-// createProperties creates the missing properties of a type of record and reports whether
-// it succeeded. A permanent failure is not an error, because a lead stored without a
-// property is better than none.
-func (d *Driver) createProperties(ctx context.Context, record string) (created bool, err error) {
-	_, err = d.define(ctx, record)
-	if kind := upstream.KindOf(err); err != nil && (kind == upstream.Refused || kind == upstream.Rejected) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // Unprepared returns the names of the quote properties that the account lacks. It fails
 // if the token lacks a scope, or if new deals cannot have their stage. It changes nothing.
 func (d *Driver) Unprepared(ctx context.Context) (missing []string, err error) {

@@ -130,11 +130,13 @@ func (d *Driver) write(
 		switch {
 		case unknown && !attempted:
 			attempted = true
-			if created, err = d.createProperties(ctx, record); err != nil {
-				return nil, err
-			}
-			if created {
+			_, err := d.define(ctx, record)
+			if created = err == nil; created {
 				continue
+			}
+			// A lead stored without a property is better than none.
+			if kind := upstream.KindOf(err); kind != upstream.Refused && kind != upstream.Rejected {
+				return nil, err
 			}
 		case unknown && created && (len(refused) == 0 || time.Since(l.Lead.SubmittedAt) < maxPropertyWait):
 			return nil, problem(req.Op, upstream.Unavailable, "HubSpot does not recognize a new property yet")

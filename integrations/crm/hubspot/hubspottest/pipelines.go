@@ -33,15 +33,14 @@ func pipelines() []pipeline {
 	}
 }
 
-// findStage returns the pipeline and the probability of a stage, or empty texts if it
-// can't be used.
-func findStage(id string) (pipelineID, probability string) {
+// probability returns that of a stage, as text.
+func probability(stageID string) string {
 	for _, p := range pipelines() {
 		for _, s := range p.Stages {
-			if s.ID == id && !p.Archived {
-				return p.ID, s.Metadata["probability"]
+			if s.ID == stageID {
+				return s.Metadata["probability"]
 			}
 		}
 	}
-	return "", ""
+	return ""
 }

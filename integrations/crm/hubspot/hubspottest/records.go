@@ -72,7 +72,7 @@ func (s *Server) change(r *record, props map[string]string, at time.Time) {
 			value = lower(value)
 		}
 		if name == "dealstage" {
-			_, closed := findStage(value)
+			closed := probability(value)
 			r.props["hs_is_closed"] = strconv.FormatBool(closed == "0.0" || closed == "1.0")
 			r.props["hs_is_closed_won"] = strconv.FormatBool(closed == "1.0")
 		}
@@ -93,22 +93,17 @@ func (s *Server) discard(kind string, r *record) {
 // write creates or changes a record. HubSpot lists invalid properties in the text of its
 // error message.
 func (s *Server) write(c call, r *record) response {
-	var in struct{ Properties map[string]*string }
+	var in struct{ Properties map[string]string }
 	if err := json.Unmarshal(c.body, &in); err != nil || in.Properties == nil {
 		return wrong(400, "VALIDATION_ERROR", "Invalid input JSON: properties must be strings")
 	}
 
-	props, refused := map[string]string{}, []map[string]any{}
-	for name, value := range in.Properties {
-		if value == nil {
-			refused = append(refused, map[string]any{"isValid": false, "error": "NULL_VALUE", "name": name})
-			continue
-		}
-		if code, message := s.refusal(c.kind, r, name, *value); code != "" {
+	props, refused := in.Properties, []map[string]any{}
+	for name, value := range props {
+		if code, message := s.refusal(c.kind, r, name, value); code != "" {
 			refused = append(refused,
 				map[string]any{"isValid": false, "message": message, "error": code, "name": name})
 		}
-		props[name] = *value
 	}
 	if len(refused) > 0 {
 		return wrong(400, "VALIDATION_ERROR", "Property values were not valid: "+string(encode(refused)))
@@ -145,16 +140,8 @@ func (s *Server) refusal(kind string, r *record, name, value string) (code, mess
 		if a, err := mail.ParseAddress(value); err != nil || a.Address != value {
 			return "INVALID_EMAIL", "Email address is invalid"
 		}
-	case name == "dealstage":
-		if pipeline, _ := findStage(value); pipeline == "" {
-			return "INVALID_OPTION", value + " was not one of the allowed options"
-		}
 	case name == "deal_currency_code" && value != "EUR" && value != "RON":
 		return "INVALID_OPTION", strconv.Quote(value) + " is not a part of the current effective currency codes for portal 1"
-	case (name == "amount" || def.Type == "number") && value != "":
-		if _, err := strconv.ParseFloat(value, 64); err != nil {
-			return "INVALID_LONG", value + " was not a valid number"
-		}
 	case def.HasUniqueValue:
 		for _, other := range append(slices.Collect(maps.Values(s.records[kind])), s.bin[kind]...) {
 			if other != r && other.props[name] == value {

@@ -1,8 +1,8 @@
 // Package hubspottest is a local stub of HubSpot's contacts, deals, pipelines and
-// properties. It validates the token, scopes, paths, formats, property names and values
-// of the driver's requests like HubSpot, returns HubSpot's messages, and can inject
+// properties. It validates the token, scopes, paths, formats, property names, addresses
+// and unique values of the driver's requests like HubSpot, returns HubSpot's messages, and can inject
 // faults. Where HubSpot's behavior is not documented, the stub is stricter: batch reads
-// do not find secondary addresses, null is refused, and a deal in the recycling bin keeps
+// do not find secondary addresses, and a deal in the recycling bin keeps
 // its unique value.
 package hubspottest
 
