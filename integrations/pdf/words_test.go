@@ -1,12 +1,10 @@
 package pdf
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
-	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +45,7 @@ func TestWrap(t *testing.T) {
 func TestWordsAreComplete(t *testing.T) {
 	t.Parallel()
 	family := family(t)
-	english := textsIn(reflect.ValueOf(*wordsOf(t, "en")), "")
+	english := textsOf(t, wordsOf(t, "en"))
 	seen := map[string]string{}
 	files, err := fs.Glob(texts, "words/*.json")
 	if err != nil || len(files) == 0 {
@@ -58,7 +56,7 @@ func TestWordsAreComplete(t *testing.T) {
 		locale := strings.TrimSuffix(path.Base(file), ".json")
 		w := wordsOf(t, locale)
 
-		texts := textsIn(reflect.ValueOf(*w), "")
+		texts := textsOf(t, w)
 		for name := range english {
 			if strings.TrimSpace(texts[name]) == "" {
 				t.Errorf("integrations/pdf/%s lacks the text %s", file, name)
@@ -94,33 +92,31 @@ func TestWordsAreComplete(t *testing.T) {
 	}
 }
 
-// textsIn returns all texts in a value, including nested structs, arrays and maps, by
-// their names, such as "Mail.Languages.ro".
-func textsIn(v reflect.Value, name string) map[string]string {
+// textsOf returns all texts of a language by their names, such as ".Mail.Languages.ro".
+func textsOf(t *testing.T, w *Words) map[string]string {
+	t.Helper()
+	data, err := json.Marshal(w)
+	must(t, err)
+	var value any
+	must(t, json.Unmarshal(data, &value))
 	texts := map[string]string{}
-	add := func(below string, v reflect.Value) {
-		maps.Copy(texts, textsIn(v, strings.TrimPrefix(name+"."+below, ".")))
-	}
-
-	switch v.Kind() {
-	case reflect.String:
-		texts[name] = v.String()
-	case reflect.Struct:
-		for field, value := range v.Fields() {
-			if field.IsExported() {
-				add(field.Name, value)
-			}
-		}
-	case reflect.Array:
-		for i := range v.Len() {
-			add(strconv.Itoa(i), v.Index(i))
-		}
-	case reflect.Map:
-		for key, value := range v.Seq2() {
-			add(key.String(), value)
-		}
-	}
+	collect(value, "", texts)
 	return texts
+}
+
+func collect(value any, name string, into map[string]string) {
+	switch v := value.(type) {
+	case string:
+		into[name] = v
+	case []any:
+		for i, below := range v {
+			collect(below, fmt.Sprint(name, ".", i), into)
+		}
+	case map[string]any:
+		for key, below := range v {
+			collect(below, name+"."+key, into)
+		}
+	}
 }
 
 func TestDates(t *testing.T) {

@@ -17,14 +17,7 @@ import (
 // MaxToken is the maximum length of a token that is verified, in bytes.
 const MaxToken = 2048
 
-const (
-	system   = "turnstile"
-	path     = "/turnstile/v0/siteverify"
-	op       = "verifying a token"
-	maxReply = 64 << 10 // bytes
-
-	timeout = 2 * time.Second // a visitor waits for the call
-)
+const op = "verifying a token"
 
 // Options describes a site that is registered with Turnstile.
 type Options struct {
@@ -49,10 +42,10 @@ func New(o Options) *Verifier {
 	return &Verifier{
 		secret: o.Secret,
 		client: upstream.New(upstream.Options{
-			System:  system,
+			System:  "turnstile",
 			BaseURL: cmp.Or(o.URL, "https://challenges.cloudflare.com"),
-			Timeout: timeout,
-			MaxBody: maxReply,
+			Timeout: 2 * time.Second, // a visitor waits for the call
+			MaxBody: 64 << 10,
 			Observe: o.Observe,
 		}),
 	}
@@ -77,7 +70,7 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 	resp, err := v.client.Do(ctx, upstream.Request{
 		Op:     op,
 		Method: http.MethodPost,
-		Path:   path,
+		Path:   "/turnstile/v0/siteverify",
 		Body: map[string]string{
 			"secret":          v.secret,
 			"response":        token,

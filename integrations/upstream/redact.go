@@ -49,13 +49,12 @@ func without(text, private string) string {
 		return text
 	}
 
-	pattern := `(?i)` + regexp.QuoteMeta(private)
-	if utf8.RuneCountInString(private) > 2 {
-		return regexp.MustCompile(pattern).ReplaceAllLiteralString(text, "[redacted]")
+	before, after := "", ""
+	if utf8.RuneCountInString(private) <= 2 {
+		before, after = `(^|[^\p{L}\p{N}])`, `($|[^\p{L}\p{N}])`
 	}
-
-	alone := regexp.MustCompile(`(?i)(^|[^\p{L}\p{N}])` + regexp.QuoteMeta(private) + `($|[^\p{L}\p{N}])`)
-	return alone.ReplaceAllString(text, "$1[redacted]$2")
+	pattern := regexp.MustCompile(`(?i)` + before + regexp.QuoteMeta(private) + after)
+	return pattern.ReplaceAllString(text, "${1}[redacted]${2}")
 }
 
 // oneLine replaces control characters and joins runs of blanks.

@@ -4,6 +4,7 @@ package eml
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"net/mail"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func Encode(m *contract.Message) ([]byte, error) {
 	msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
 	if m.Logo != nil {
 		msg.EmbedReadSeeker("logo", bytes.NewReader(m.Logo), gomail.WithFileContentID("<"+contract.LogoID+">"),
-			gomail.WithFileContentType(imageType(m.Logo)))
+			gomail.WithFileContentType(gomail.ContentType(http.DetectContentType(m.Logo))))
 	}
 	for _, a := range m.Attachments {
 		msg.AttachReadSeeker(a.Name, bytes.NewReader(a.Content),
@@ -66,11 +67,4 @@ func Address(bare string) (*mail.Address, error) {
 		return nil, err
 	}
 	return &mail.Address{Address: local + "@" + domain}, nil
-}
-
-func imageType(image []byte) gomail.ContentType {
-	if bytes.HasPrefix(image, []byte("\x89PNG")) {
-		return "image/png"
-	}
-	return "image/jpeg"
 }

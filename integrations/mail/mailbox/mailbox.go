@@ -4,6 +4,7 @@ package mailbox
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -23,6 +24,9 @@ func Key(email string) string {
 	return strings.ToLower(norm.NFC.String(local)) + "@" + domain
 }
 
+// escaped matches a character with a backslash in a quoted string.
+var escaped = regexp.MustCompile(`(?s)\\(.)`)
+
 // Split returns the parts of a bare address as mail servers expect them: the local part
 // without quotes, and the domain in ASCII. The error does not repeat the address.
 func Split(bare string) (local, domain string, err error) {
@@ -40,23 +44,11 @@ func Split(bare string) (local, domain string, err error) {
 	local = bare[:at]
 	switch {
 	case len(local) > 1 && local[0] == '"' && local[len(local)-1] == '"':
-		local = unquote(local[1 : len(local)-1])
+		local = escaped.ReplaceAllString(local[1:len(local)-1], "$1")
 	case strings.ContainsAny(local, ` "(),:;<>@[\]`):
 		return "", "", errors.New("not an address")
 	}
 	return local, domain, nil
-}
-
-// unquote removes the backslashes of a quoted string.
-func unquote(s string) string {
-	var out strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		out.WriteByte(s[i])
-	}
-	return out.String()
 }
 
 // dropInvisible drops invisible characters, such as a zero-width space or a direction
