@@ -156,25 +156,25 @@ func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
 		names = append(names, c.name(client, key))
 	}
 
-	_, err = c.remove(client, names)
+	err = c.remove(client, names)
 	for _, key := range keys {
 		c.loads.Forget(key) // later reads must not join a running fill
 	}
 	return errors.Join(err, c.offline.Invalidate(ctx, keys...))
 }
 
-// remove removes entries and claims, and returns their number.
-func (c *Cache) remove(client *valkeyconn.Client, names []string) (int, error) {
-	if len(names) == 0 {
-		return 0, nil
+// remove removes entries and claims.
+func (c *Cache) remove(client *valkeyconn.Client, names []string) error {
+	for batch := range slices.Chunk(names, 1000) {
+		// The server pushes invalidations after the reply to UNLINK. Once the reply to PING
+		// has arrived, all pushes have arrived.
+		replies := client.DoMulti(context.Background(),
+			client.B().Unlink().Key(batch...).Build(), client.B().Ping().Build())
+		if err := errors.Join(replies[0].Error(), replies[1].Error()); err != nil {
+			return c.failed(err)
+		}
 	}
-
-	// The server pushes invalidations after the reply to UNLINK. Once the reply to PING
-	// has arrived, all pushes have arrived.
-	replies := client.DoMulti(context.Background(),
-		client.B().Unlink().Key(names...).Build(), client.B().Ping().Build())
-	removed, err := replies[0].AsInt64()
-	return int(removed), c.failed(errors.Join(err, replies[1].Error()))
+	return nil
 }
 
 // Clear implements [cache.Cache]. Entries stored while it runs may remain. It also
@@ -190,29 +190,19 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (cleared int, 
 		return 0, c.failed(err)
 	}
 
-	matching := slices.DeleteFunc(names, func(name string) bool {
+	names = slices.DeleteFunc(names, func(name string) bool {
 		_, key, _ := strings.Cut(strings.TrimPrefix(name, entries), ":")
 		return !pattern.Match(key)
 	})
-	former := slices.DeleteFunc(slices.Clone(matching), func(name string) bool {
-		return strings.HasPrefix(name, c.name(client, ""))
-	})
-	for batch := range slices.Chunk(former, 1000) {
-		if _, err := c.remove(client, batch); err != nil {
-			return 0, err
+	err = c.remove(client, names)
+	for _, name := range names {
+		if key, isCurrent := strings.CutPrefix(name, c.name(client, "")); isCurrent {
+			c.loads.Forget(key)
+			cleared++
 		}
 	}
-	for batch := range slices.Chunk(matching, 1000) {
-		n, err := c.remove(client, batch) // counts only entries that still existed
-		cleared += n
-		if err != nil {
-			return cleared, err
-		}
-	}
-	for _, name := range matching {
-		c.loads.Forget(strings.TrimPrefix(name, c.name(client, "")))
-	}
-	_, err = c.offline.Clear(ctx, pattern)
+
+	_, _ = c.offline.Clear(ctx, pattern) // never fails
 	return cleared, err
 }
 

@@ -35,6 +35,8 @@ const (
 	system = "sanity"
 	// assetCDN serves images and files. The content at an address never changes.
 	assetCDN = "https://cdn.sanity.io"
+	// timeout bounds each call.
+	timeout = 5 * time.Second
 	// maxResponse bounds a response, which may contain all documents of a locale, in bytes.
 	maxResponse = 32 << 20
 )
@@ -50,8 +52,6 @@ type Options struct {
 	Token string
 	// APIURL replaces https://<ProjectID>.api.sanity.io.
 	APIURL string
-	// Timeout bounds each call. 0 means the default of the HTTP client.
-	Timeout time.Duration
 	// Log receives a warning for each malformed document.
 	Log zerolog.Logger
 	// Observe is passed to the HTTP client; it may be nil.
@@ -62,8 +62,8 @@ type Options struct {
 type Driver struct {
 	Options
 	client                    *upstream.Client
-	pace                      pace
-	liveDocuments, liveDrafts live // the event streams of published and of all documents
+	haste                     time.Duration // divides the pauses of a watch: 1 except in tests
+	liveDocuments, liveDrafts live          // the event streams of published and of all documents
 }
 
 // New returns a driver without any I/O. The caller has validated the form of the names.
@@ -74,11 +74,11 @@ func New(opts Options) *Driver {
 			System:  system,
 			BaseURL: cmp.Or(opts.APIURL, "https://"+opts.ProjectID+".api.sanity.io"),
 			Token:   opts.Token,
-			Timeout: opts.Timeout,
+			Timeout: timeout,
 			MaxBody: maxResponse,
 			Observe: opts.Observe,
 		}),
-		pace: usualPace,
+		haste: 1,
 	}
 }
 

@@ -26,9 +26,9 @@ func (w *watch) follow(ctx context.Context) {
 			return
 		}
 
-		wait := w.pace.reconnect // an interrupted stream is expected to resume at once
+		wait := reconnect // an interrupted stream is expected to resume at once
 		if !worked {
-			wait = w.pace.reconnectSlow
+			wait = reconnectSlow
 			if w.live.setMode(cms.WatchAsking, err.Error()) {
 				w.Log.Warn().Err(err).Msg("cannot follow the CMS event stream, polling for changes instead")
 				w.requestPoll()
@@ -38,7 +38,7 @@ func (w *watch) follow(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(wait/2 + rand.N(wait)): // avoids simultaneous reconnects of all instances and sites
+		case <-time.After((wait/2 + rand.N(wait)) / w.haste): // avoids simultaneous reconnects of all instances and sites
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (w *watch) follow(ctx context.Context) {
 func (w *watch) stream(ctx context.Context) (worked bool, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	idle := time.AfterFunc(w.pace.idle, func() { stop(errors.New("the stream sent no data in time")) })
+	idle := time.AfterFunc(idleTime/w.haste, func() { stop(errors.New("the stream sent no data in time")) })
 	defer idle.Stop()
 
 	request := upstream.Request{Op: "following events", Path: w.path("live/events"), Anonymous: true}
@@ -62,7 +62,7 @@ func (w *watch) stream(ctx context.Context) (worked bool, err error) {
 	}
 	defer func() { _ = body.Close() }()
 
-	monitored := &activityReader{body, func() { idle.Reset(w.pace.idle) }}
+	monitored := &activityReader{body, func() { idle.Reset(idleTime / w.haste) }}
 	for event, err := range sse.Read(monitored, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if err != nil {
 			return worked && ctx.Err() == nil, cmp.Or(context.Cause(ctx), err)
@@ -79,7 +79,7 @@ func (w *watch) stream(ctx context.Context) (worked bool, err error) {
 			}
 			// The stream does not include earlier changes.
 			w.requestPoll()
-			time.AfterFunc(w.pace.settle, w.requestPoll)
+			time.AfterFunc(settle/w.haste, w.requestPoll)
 		case "reconnect", "goaway":
 			return event.Type == "reconnect", errors.New("the CMS ended the stream: " + event.Type)
 		default:

@@ -14,43 +14,31 @@ import (
 // last change would not be enough, because it does not reveal deletions.
 const stateQuery = `*[_type in $types]{_id, _rev} | order(_id asc)`
 
-// pace holds the intervals and timeouts of a watch.
-type pace struct {
-	poll          time.Duration // interval of polls without a stream
-	pollDrafts    time.Duration // interval of polls for drafts without a stream
-	pollStreaming time.Duration // interval of polls while a stream reports changes
-	pollMin       time.Duration // minimum pause between two polls
-	pollRetry     time.Duration // pause after a failed poll
-	settle        time.Duration // delay of the second poll after a stream starts, since queries lag behind
-	idle          time.Duration // time without data after which a stream counts as broken
-	reconnect     time.Duration // pause before reconnecting after a stream that worked
-	reconnectSlow time.Duration // pause before reconnecting after a stream that did not work
-}
-
-var usualPace = pace{
-	poll:          30 * time.Second,
-	pollDrafts:    2 * time.Second,
-	pollStreaming: time.Hour,
-	pollMin:       300 * time.Millisecond,
-	pollRetry:     5 * time.Second,
-	settle:        3 * time.Second,
-	idle:          35 * time.Second,
-	reconnect:     time.Second,
-	reconnectSlow: 30 * time.Second,
-}
+// The intervals and timeouts of a watch.
+const (
+	pollEvery       = 30 * time.Second // interval of polls without a stream
+	pollDraftsEvery = 2 * time.Second  // interval of polls for drafts without a stream
+	pollStreaming   = time.Hour        // interval of polls while a stream reports changes
+	pollPause       = 300 * time.Millisecond
+	pollRetry       = 5 * time.Second  // pause after a failed poll
+	settle          = 3 * time.Second  // delay of the second poll after a stream starts, since queries lag behind
+	idleTime        = 35 * time.Second // time without data after which a stream counts as broken
+	reconnect       = time.Second      // pause before reconnecting after a stream that worked
+	reconnectSlow   = 30 * time.Second // pause before reconnecting after a stream that did not work
+)
 
 // Watch implements [cms.Watcher]. After each event of the Live Content API's stream, it
 // polls the ids and revisions of the documents and compares them with the previous ones.
 // It also polls at intervals, which are shorter without a stream.
 func (d *Driver) Watch(ctx context.Context, types []string, changed func()) {
-	w := &watch{Driver: d, perspective: published, live: &d.liveDocuments, pollEvery: d.pace.poll}
+	w := &watch{Driver: d, perspective: published, live: &d.liveDocuments, pollEvery: pollEvery}
 	w.run(ctx, types, changed)
 }
 
 // WatchDrafts implements [cms.Watcher]. Sanity requires a token for a stream that
 // includes drafts.
 func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) {
-	w := &watch{Driver: d, perspective: raw, live: &d.liveDrafts, pollEvery: d.pace.pollDrafts}
+	w := &watch{Driver: d, perspective: raw, live: &d.liveDrafts, pollEvery: pollDraftsEvery}
 	w.run(ctx, types, changed)
 }
 
@@ -90,12 +78,12 @@ func (w *watch) requestPoll() {
 func (w *watch) poll(ctx context.Context, types []string, changed func()) {
 	var known [sha256.Size]byte
 	failing := false
-	for pause := time.Duration(0); ; {
+	for pause := time.Duration(0); ; time.Sleep(pollPause / w.haste) {
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.pollNow:
-		case <-time.After(pause):
+		case <-time.After(pause / w.haste):
 		}
 
 		sum, err := w.state(ctx, types)
@@ -103,19 +91,18 @@ func (w *watch) poll(ctx context.Context, types []string, changed func()) {
 			if !failing && ctx.Err() == nil {
 				w.Log.Warn().Err(err).Msg("cannot poll the CMS for changes, retrying every few seconds")
 			}
-			failing, pause = true, w.pace.pollRetry
+			failing, pause = true, pollRetry
 			continue
 		}
 
 		failing, pause = false, w.pollEvery
 		if w.live.watching().Mode == cms.WatchStream {
-			pause = w.pace.pollStreaming
+			pause = pollStreaming
 		}
 		if sum != known {
 			known = sum
 			changed()
 		}
-		time.Sleep(w.pace.pollMin)
 	}
 }
 

@@ -3,7 +3,6 @@ package systems
 import (
 	"path/filepath"
 	"strings"
-	"time"
 
 	"siteapi/integrations/cms"
 	cmsfile "siteapi/integrations/cms/file"
@@ -76,7 +75,6 @@ func (o Opener) cmsDrivers() map[string]driver[CMS] {
 					APIVersion: s.SanityAPIVersion,
 					Token:      s.SanityToken,
 					APIURL:     s.SanityAPIURL,
-					Timeout:    5 * time.Second,
 					Log:        o.Log,
 					Observe:    o.Metrics.Call,
 				}), nil
