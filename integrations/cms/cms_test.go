@@ -52,6 +52,10 @@ func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
 			`"height":4,"url":"https://x/a","width":9}}`,
 		`"m":{"asset":{"url":"https://x/a","metadata":{"dimensions":{"width":7,"height":5.5}}}}`: `{"m":{"asset":{"metadata":` +
 			`{"dimensions":{"height":5.5,"width":7}},"url":"https://x/a"},"height":5.5,"url":"https://x/a","width":7}}`,
+		`"w":{"asset":{"url":"https://x/a-48x12.png","metadata":{"dimensions":{"width":"x"}}}}`: `{"w":{"asset":{"metadata":` +
+			`{"dimensions":{"width":"x"}},"url":"https://x/a-48x12.png"},"height":12,"url":"https://x/a-48x12.png","width":48}}`,
+		`"d":{"asset":{"url":"https://x/a-48x12.png","metadata":7}}`: `{"d":{"asset":{"metadata":7,"url":"https://x/a-48x12.png"},` +
+			`"height":12,"url":"https://x/a-48x12.png","width":48}}`,
 		`"n":{"asset":null},"o":{"asset":{"_ref":7}},"u":{"asset":{"_ref":"unknown"}}`: `{"n":{"asset":null},` +
 			`"o":{"asset":{"_ref":7}},"u":{"asset":{"_ref":"unknown"}}}`,
 	} {

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,40 +20,19 @@ import (
 	"siteapi/schema"
 )
 
-// scriptedCMS is a CMS whose responses a test sets.
-type scriptedCMS struct {
-	mu    sync.Mutex
-	title string
-	err   error
-	calls atomic.Int64
+// source is a CMS whose responses a test sets.
+type source struct {
+	documents []cms.Document
+	err       error
 }
 
-func (c *scriptedCMS) set(title string, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.title, c.err = title, err
-}
+// Fetch implements [cms.Content].
+func (s *source) Fetch(context.Context, cms.Query) ([]cms.Document, error) { return s.documents, s.err }
 
-func (c *scriptedCMS) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
-	c.calls.Add(1)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
-		return nil, c.err
-	}
+// Ping implements [cms.Content].
+func (s *source) Ping(context.Context) error { return nil }
 
-	fields, _ := json.Marshal(map[string]string{"title": c.title})
-	return []cms.Document{{ID: "hero", Type: "heroSection", Fields: fields}}, nil
-}
-
-func (c *scriptedCMS) Ping(context.Context) error { return nil }
-
-// clock is a clock that stands still.
-type clock struct{ ms atomic.Int64 }
-
-func (c *clock) now() time.Time { return time.UnixMilli(c.ms.Load()) }
-
-func newService(t *testing.T, source cms.Content, fallbackDir string, c *clock) *Service {
+func newService(t *testing.T, source cms.Content, fallbackDir string) *Service {
 	t.Helper()
 	m := memory.New()
 	t.Cleanup(func() { _ = m.Close() })
@@ -65,9 +42,9 @@ func newService(t *testing.T, source cms.Content, fallbackDir string, c *clock) 
 		Cache:       m,
 		FallbackDir: fallbackDir,
 		Log:         zerolog.Nop(),
-		Now:         c.now,
+		Now:         time.Now,
 		Types:       []string{"heroSection"},
-		Life:        cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
+		Life:        cache.Lifetime{Fresh: time.Hour},
 	})
 
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
@@ -93,10 +70,9 @@ func title(t *testing.T, s *Service) string {
 // another version may have damaged it.
 func TestDamagedFallbackCopy(t *testing.T) {
 	t.Parallel()
-	source, dir, c := &scriptedCMS{}, t.TempDir(), &clock{}
-	source.set("one", nil)
-	title(t, newService(t, source, dir, c))
-	source.set("", errors.New("down"))
+	dir, cause := t.TempDir(), errors.New("down")
+	hero := cms.Document{ID: "hero", Type: "heroSection", Fields: json.RawMessage(`{"title":"one"}`)}
+	title(t, newService(t, &source{documents: []cms.Document{hero}}, dir))
 	path := filepath.Join(dir, "content-locale-en.json")
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -126,50 +102,11 @@ func TestDamagedFallbackCopy(t *testing.T) {
 		if err := os.WriteFile(path, []byte(row.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := title(t, newService(t, source, dir, c))
+		got := title(t, newService(t, &source{err: cause}, dir))
 		if usable := got == "one"; usable != row.usable || !usable && !strings.HasPrefix(got, "error: ") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-}
-
-// TestRenew checks that renewals repeat until the CMS serves a change. A later change
-// restarts the repetitions.
-func TestRenew(t *testing.T) {
-	t.Parallel()
-	source, c := &scriptedCMS{}, &clock{}
-	source.set("lagging", nil)
-	s := newService(t, source, "", c)
-
-	for i := range 2 {
-		changed := []schema.Locale{schema.LocaleEn}
-		if keys, err := s.Invalidate(t.Context(), changed); err != nil || !slices.Equal(keys, Keys(changed)) {
-			t.Fatalf("got %q, %v", keys, err)
-		}
-		s.Renew(changed)
-		eventually(t, func() bool { return source.calls.Load() == int64(i+1) })
-	}
-
-	source.set("settled", nil)
-	eventually(t, func() bool { return title(t, s) == "settled" })
-	eventually(t, func() bool { return source.calls.Load() == 4 })
-}
-
-func eventually(t *testing.T, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatal("the condition was not met within a minute")
-}
-
-// brokenRules is a CMS with unusable price rules.
-type brokenRules struct{ scriptedCMS }
-
-func (*brokenRules) Fetch(context.Context, cms.Query) ([]cms.Document, error) {
-	return []cms.Document{{ID: cms.RulesType, Type: cms.RulesType, Fields: json.RawMessage(`{"roundTo":0}`)}}, nil
 }
 
 // noPrices is a price store that cannot be read. It counts writes.
@@ -193,7 +130,8 @@ func (p *noPrices) UseRevision(_ context.Context, r store.Revision, _ time.Time)
 func TestUnusableRulesDoNotReplaceUsableOnes(t *testing.T) {
 	t.Parallel()
 	prices := &noPrices{}
-	s := newService(t, &brokenRules{}, t.TempDir(), &clock{})
+	rules := cms.Document{ID: cms.RulesType, Type: cms.RulesType, Fields: json.RawMessage(`{"roundTo":0}`)}
+	s := newService(t, &source{documents: []cms.Document{rules}}, t.TempDir())
 	s.Revisions = prices
 
 	snap, err := s.Read(t.Context(), schema.LocaleEn)

@@ -103,27 +103,6 @@ func TestNameOfTheCompany(t *testing.T) {
 	}
 }
 
-// The size of the logo comes from its metadata, or else from its URL.
-func TestSizeOfTheLogo(t *testing.T) {
-	t.Parallel()
-	for asset, want := range map[string][2]int{
-		`"url":"https://cms.test/a.png","metadata":{"dimensions":{"width":480,"height":120}}`: {480, 120},
-		`"url":"https://cms.test/a-48x12.png","metadata":{"dimensions":{"width":"x"}}`:        {48, 12},
-		`"url":"https://cms.test/a-48x12.png","metadata":7`:                                   {48, 12},
-		`"url":"https://cms.test/a.png"`:                                                      {},
-	} {
-		doc, err := cms.Decode([]byte(`{"_id":"s","_type":"s","logo":{"asset":{`+asset+`}}}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		settings, _ := newSettings(doc, "en")
-		picture := settings.Shown.Logo.Asset
-		if got := [2]int{schema.ValueOr(picture.Width, 0), schema.ValueOr(picture.Height, 0)}; got != want {
-			t.Errorf("%s: %v, want %v", asset, got, want)
-		}
-	}
-}
-
 func TestLabelsInEveryLocale(t *testing.T) {
 	t.Parallel()
 	label := ""
