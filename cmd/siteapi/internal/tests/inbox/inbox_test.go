@@ -75,6 +75,10 @@ func TestLoginByToken(t *testing.T) {
 	}
 	inboxAnswers(b, "logged in", "")
 	answers(b, "a login is valid for the inbox only", "/graphql", "UNAUTHENTICATED")
+	public.Cookie = b.Cookie // Without ADMIN_PAGE, the public address has no inbox.
+	for _, path := range []string{"/admin", "/admin/login", "/admin/callback", "/admin/operator", "/admin/graphql"} {
+		wantStatus(public, 404, "GET", path, "")
+	}
 	if _, who := b.Send("GET", "/admin/operator", ""); who["role"] != "ADMIN" {
 		t.Errorf("the logged-in operator is %v", who)
 	}

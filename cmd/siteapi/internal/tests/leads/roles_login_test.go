@@ -108,38 +108,6 @@ func TestRolesOfLogins(t *testing.T) {
 	}
 }
 
-// Without ADMIN_PAGE the public listener rejects operators, whatever credentials they
-// send.
-func TestRolesAtThePublicListener(t *testing.T) {
-	t.Parallel()
-	p := apptest.NewProvider(t)
-	p.Groups = "ops"
-	address := apptest.FreeAddress(t)
-	s := apptest.NewSite(t, p.Env(address)...).Start()
-	reference := lead.Reference(s.Submit("one"))
-
-	in := apptest.NewBrowser(t, address)
-	if _, text := in.SignIn(); in.Cookie == nil {
-		t.Fatal(text)
-	}
-
-	out := &apptest.Browser{T: t, Base: s.Base, Cookie: in.Cookie}
-	for name, document := range operatorDocuments(reference) {
-		code, _ := out.Runs("/graphql", document, "Authorization: Bearer secret-of-operators")
-		if code != "UNAUTHENTICATED" {
-			t.Errorf("%s: %q", name, code)
-		}
-		if code, _ := out.Runs("/admin/graphql", document); code != "NOT_FOUND" {
-			t.Errorf("%s with the login: %q", name, code)
-		}
-	}
-	for _, path := range []string{"/admin", "/admin/login", "/admin/callback", "/admin/operator"} {
-		if resp, _ := out.Send("GET", path, ""); resp.StatusCode != 404 {
-			t.Errorf("%s: %d", path, resp.StatusCode)
-		}
-	}
-}
-
 // Notes, outcomes and the history show the verified address of an account, or the name of
 // a token. A token has the role from the settings. The audit keeps the subject.
 func TestOperatorsAreNamed(t *testing.T) {
