@@ -11,7 +11,8 @@ ON CONFLICT (name) DO UPDATE SET text = excluded.text`, name, text)
 	return err
 }
 
-// Note returns a note, or ErrNotFound.
+// Note returns a note, or an empty text if there is none.
 func (s *Store) Note(ctx context.Context, name string) (text string, err error) {
-	return one[string](ctx, s.db, "reading a note", `SELECT text FROM service_notes WHERE name = $1`, name)
+	return one[string](ctx, s.db, "reading a note",
+		`SELECT coalesce((SELECT text FROM service_notes WHERE name = $1), '')`, name)
 }

@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -72,8 +71,8 @@ func (d Dependencies) checkWebhook(ctx context.Context, warn Warn) (string, erro
 	var times [2]time.Time
 	for i, note := range []string{acceptedNote, refusedNote} {
 		text, err := stored.Note(ctx, note)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return "", fmt.Errorf("reading the time of the last webhook: %w", err)
+		if err != nil {
+			return "", err
 		}
 		at, reason, _ := strings.Cut(text, " ")
 		if times[i], err = time.Parse(time.RFC3339, at); err != nil {

@@ -62,10 +62,7 @@ func (p *Pull) Run(ctx context.Context) {
 // ReadPulled returns the state of the pulls, or the zero value before the first one.
 func ReadPulled(ctx context.Context, notes *store.Store) (known Pulled, err error) {
 	note, err := notes.Note(ctx, pulledNote)
-	if errors.Is(err, store.ErrNotFound) {
-		return Pulled{}, nil
-	}
-	if err == nil {
+	if err == nil && note != "" {
 		err = json.Unmarshal([]byte(note), &known)
 	}
 	if err != nil {

@@ -157,7 +157,7 @@ func (r *Resolver) AuditPage(
 		return nil, err
 	}
 	f.Limit = first + 1
-	entries, err := r.Store.AuditEntries(ctx, f)
+	entries, err := r.auditEntries(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -165,8 +165,9 @@ func (r *Resolver) AuditPage(
 	page := &schema.AuditConnection{Edges: []*schema.AuditEdge{}}
 	var cursors []string
 	for _, e := range entries[:min(first, len(entries))] {
-		cursors = append(cursors, schema.NewCursor(strconv.FormatInt(e.Seq, 10)))
-		page.Edges = append(page.Edges, &schema.AuditEdge{Cursor: cursors[len(cursors)-1], Node: newAuditEntry(e)})
+		cursor := schema.NewCursor(e.ID)
+		cursors = append(cursors, cursor)
+		page.Edges = append(page.Edges, &schema.AuditEdge{Cursor: cursor, Node: e})
 	}
 	page.PageInfo = schema.NewPageInfo(cursors, len(entries) > first)
 	return page, nil
@@ -174,29 +175,26 @@ func (r *Resolver) AuditPage(
 
 // LeadAudit resolves the field `audit` of a lead.
 func (r *Resolver) LeadAudit(ctx context.Context, l *schema.Lead) ([]*schema.AuditEntry, error) {
-	entries, err := r.Store.AuditEntries(ctx, store.AuditFilter{Leads: []string{l.ID}, Limit: schema.DefaultPage})
-	if err != nil {
-		return nil, err
-	}
-
-	list := make([]*schema.AuditEntry, len(entries))
-	for i, e := range entries {
-		list[i] = newAuditEntry(e)
-	}
-	return list, nil
+	return r.auditEntries(ctx, store.AuditFilter{Leads: []string{l.ID}, Limit: schema.DefaultPage})
 }
 
-func newAuditEntry(e store.AuditEntry) *schema.AuditEntry {
-	return &schema.AuditEntry{
-		ID:     strconv.FormatInt(e.Seq, 10),
-		At:     e.At,
-		Actor:  e.Actor,
-		Name:   e.Name,
-		Action: schema.AuditAction(e.Action),
-		Detail: e.Detail,
-		Hash:   e.Hash,
-		Lead:   schema.Optional(e.Lead),
+// auditEntries returns entries of the audit in the schema's type.
+func (r *Resolver) auditEntries(ctx context.Context, f store.AuditFilter) ([]*schema.AuditEntry, error) {
+	entries, err := r.Store.AuditEntries(ctx, f)
+	list := make([]*schema.AuditEntry, len(entries))
+	for i, e := range entries {
+		list[i] = &schema.AuditEntry{
+			ID:     strconv.FormatInt(e.Seq, 10),
+			At:     e.At,
+			Actor:  e.Actor,
+			Name:   e.Name,
+			Action: schema.AuditAction(e.Action),
+			Detail: e.Detail,
+			Hash:   e.Hash,
+			Lead:   schema.Optional(e.Lead),
+		}
 	}
+	return list, err
 }
 
 // VerifyAudit resolves the root field `verifyAudit`.

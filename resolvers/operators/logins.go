@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"siteapi/integrations/store"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
@@ -19,27 +18,35 @@ func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 
 	list := make([]*schema.Login, len(stored))
 	for i, s := range stored {
-		list[i] = newLogin(s)
+		actor := request.AccountPrefix + s.Subject
+		list[i] = &schema.Login{
+			ID:        s.ID(),
+			Actor:     actor,
+			Name:      cmp.Or(s.Email, actor),
+			Role:      schema.Role(s.Role),
+			StartedAt: s.StartedAt,
+			CheckAt:   s.CheckAt,
+			ExpiresAt: s.ExpiresAt,
+		}
 	}
 	return list, nil
 }
 
 // EndLogins resolves the root field `endLogins`.
 func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int, err error) {
-	stored, err := r.Store.ListLogins(ctx, r.Now())
+	logins, err := r.Logins(ctx)
 	if err != nil {
 		return 0, err
 	}
-
-	for _, s := range stored {
-		if !all && !slices.Contains(ids, s.ID()) {
+	for _, l := range logins {
+		if !all && !slices.Contains(ids, l.ID) {
 			continue
 		}
-		detail := map[string]any{"login": s.ID(), "of": request.AccountPrefix + s.Subject}
+		detail := map[string]any{"login": l.ID, "of": l.Actor}
 		if err := r.Record(ctx, schema.AuditActionLoginEnded, "", detail); err != nil {
 			return n, err
 		}
-		if _, err := r.Store.EndLogins(ctx, s.Hash); err != nil {
+		if _, err := r.Store.EndLogins(ctx, l.ID); err != nil {
 			return n, err
 		}
 		n++
@@ -48,16 +55,4 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 		return 0, schema.NotFound("There is no such login, or it has ended.")
 	}
 	return n, nil
-}
-
-func newLogin(s store.Login) *schema.Login {
-	return &schema.Login{
-		ID:        s.ID(),
-		Actor:     request.AccountPrefix + s.Subject,
-		Name:      cmp.Or(s.Email, request.AccountPrefix+s.Subject),
-		Role:      schema.Role(s.Role),
-		StartedAt: s.StartedAt,
-		CheckAt:   s.CheckAt,
-		ExpiresAt: s.ExpiresAt,
-	}
 }

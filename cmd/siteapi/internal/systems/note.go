@@ -2,7 +2,6 @@ package systems
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ func Note(ctx context.Context, notes *store.Store, s *config.Settings) error {
 // used the database last. It names those that differ.
 func CheckNote(ctx context.Context, notes *store.Store, s *config.Settings) error {
 	note, err := notes.Note(ctx, systemsNote)
-	if errors.Is(err, store.ErrNotFound) { // no service has used the database
+	if err == nil && note == "" { // no service has used the database
 		return nil
 	}
 	there, here := strings.Split(note, "\n"), noted(s)
