@@ -42,7 +42,13 @@ func withdrawals(t *testing.T, s Subject) {
 	withdraw("news", 3, 0, nil)
 	withdraw("news", 0, 0, store.ErrNotFound)
 	s.WantWaiting(t, Lead(1).Lead.ID, Lead(2).Lead.ID)
-	wantEntries(t, db, 3) // one for each lead
+	wantEntries(t, db, 3)
+	for i := range 3 {
+		of := store.AuditFilter{Leads: []string{Lead(i + 1).Lead.ID}, Limit: 10}
+		if entries, err := db.AuditEntries(t.Context(), of); err != nil || len(entries) != 1 {
+			t.Errorf("the history of lead %d has %+v, %v, want the withdrawal", i+1, entries, err)
+		}
+	}
 
 	// Until those deliveries have arrived, only the lead without a withdrawal can be
 	// deleted.

@@ -1,13 +1,11 @@
 package leads
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -63,41 +61,4 @@ func TestAuditFilters(t *testing.T) {
 			t.Errorf("an unknown operator: %v %s", err, out)
 		}
 	})
-}
-
-// A withdrawal by address is in the history of each lead from which the consent is
-// withdrawn. Without a lead it is one entry.
-func TestAuditOfWithdrawals(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, apptest.Quick)
-	news := lead.Consent{Purpose: "news", Given: true}
-	calls := lead.Consent{Purpose: "calls", Given: true}
-	submitAt(s, t, "ana", time.Hour, news, calls)
-	submitAt(s, t, "ANA", time.Hour, calls) // of the same address, in another spelling
-	submitAt(s, t, "bob", time.Hour, news)
-	s.Through("REST", "trackQuote", object{"input": object{
-		"sessionId": "typed",
-		"formData":  object{"email": "typed@example.com"},
-		"consents":  []any{object{"purpose": "save_progress", "given": true, "text": "Keep it."}},
-	}})
-
-	for _, args := range []string{
-		"ana@example.com news", "ana@example.com calls", "typed@example.com save_progress",
-	} {
-		who, purpose, _ := strings.Cut(args, " ")
-		if out, err := s.Command("leads", "withdraw", who, "--purpose", purpose); err != nil {
-			t.Fatalf("%s: %v %s", args, err, out)
-		}
-	}
-
-	var got []string
-	data, _ := s.OperateAs(schema.RoleAdmin, `{ audit(action: WITHDRAWN) { edges { node { lead detail } } } }`)
-	for _, edge := range data.Audit.Edges {
-		got = append(got, schema.ValueOr(edge.Node.Lead, "-")+" "+edge.Node.Detail)
-	}
-	slices.Sort(got)
-	want := []string{`- {"purpose":"save_progress"}`, `ANA {"purpose":"calls"}`, `ana {"purpose":"calls"}`, `ana {"purpose":"news"}`}
-	if !slices.Equal(got, want) {
-		t.Errorf("the audit has %q, want %q", got, want)
-	}
 }
