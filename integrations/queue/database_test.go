@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -60,6 +61,14 @@ type setup struct {
 type subject struct {
 	*queue.Queue
 	send map[lead.Target]queue.Send
+	file *sql.DB // of SQLite
+}
+
+// allow sets the number of attempts after which the deliveries on SQLite fail.
+func (s *subject) allow(t *testing.T, attempts int) {
+	t.Helper()
+	_, err := s.file.ExecContext(t.Context(), `UPDATE deliveries SET max_attempts = ?`, attempts)
+	must(t, err)
 }
 
 // onSQLite returns an empty SQLite database.
@@ -75,7 +84,7 @@ func onSQLite(t *testing.T) database {
 		must(t, err)
 		t.Cleanup(func() { must(t, errors.Join(db.Close(), pool.Close())) })
 
-		q.Store = db.Store
+		q.Store, q.file = db.Store, pool
 		return q
 	}
 }
@@ -106,14 +115,14 @@ func open[D riverdriver.Driver[TX], TX any](t *testing.T, driver D, o setup) (*s
 	}
 	q, inTransaction, err := queue.New(driver, o.Options)
 	must(t, err)
-	return &subject{q, o.send}, inTransaction
+	return &subject{Queue: q, send: o.send}, inTransaction
 }
 
 // options returns the options of a queue that delivers only to the CMS, with waits of up
 // to 50 ms.
 func options(send queue.Send) setup {
 	o := setup{Options: queue.Options{RetryMax: 50 * time.Millisecond}}
-	o.deliver(send, queue.TargetConfig{Name: lead.CMS, MaxAttempts: 1000, MaxWorkers: 4})
+	o.deliver(send, queue.TargetConfig{Name: lead.CMS, MaxWorkers: 4})
 	return o
 }
 

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -46,7 +45,7 @@ func (h inTx[TDriver, TTx]) Enqueue(
 			case forNewLead && c.Off != "" && c.Name.BestEffort():
 				d.State, d.FinishedAt, d.Reason = lead.NotSent, now, c.Off
 			case forNewLead && c.Off == "", slices.Contains(targets, c.Name):
-				d.State, d.MaxAttempts = lead.Pending, cmp.Or(c.MaxAttempts, attempts(h.RetryMax))
+				d.State, d.MaxAttempts = lead.Pending, attempts(h.RetryMax)
 				jobs = append(jobs, river.InsertManyParams{
 					Args:       args{id},
 					InsertOpts: &river.InsertOpts{Queue: string(c.Name), MaxAttempts: math.MaxInt16},

@@ -31,11 +31,12 @@ func TestVisitorMailNeverFails(t *testing.T) {
 	o := options(nil)
 	o.Targets = nil
 	for _, target := range []lead.Target{lead.VisitorMail, lead.SalesMail} {
-		o.deliver(send, queue.TargetConfig{Name: target, MaxWorkers: 4, MaxAttempts: 2})
+		o.deliver(send, queue.TargetConfig{Name: target, MaxWorkers: 4})
 	}
 	q := onSQLite(t)(t, o)
-	q.start(t)
 	q.add(t, "waits", "rejected", "tried", "chosen")
+	q.allow(t, 2)
+	q.start(t)
 
 	for id, want := range map[string]struct {
 		reason string

@@ -78,11 +78,10 @@ type Options struct {
 
 // TargetConfig configures the deliveries to one target.
 type TargetConfig struct {
-	Name        lead.Target
-	Off         string  // why no deliveries are created; existing ones are still attempted
-	MaxAttempts int     // attempts before a delivery fails; 0: enough for three days
-	MaxWorkers  int     // simultaneous attempts
-	PerSecond   float64 // attempts per second; 0: no limit
+	Name       lead.Target
+	Off        string  // why no deliveries are created; existing ones are still attempted
+	MaxWorkers int     // simultaneous attempts
+	PerSecond  float64 // attempts per second; 0: no limit
 }
 
 // Handlers process the jobs of a queue.

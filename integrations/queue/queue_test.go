@@ -37,7 +37,7 @@ func TestTwoProcesses(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db database) {
 		cms, crm := newFake(nil), newFake(nil)
 		o := options(cms.send)
-		o.deliver(crm.send, queue.TargetConfig{Name: lead.CRM, MaxAttempts: 9, MaxWorkers: 1})
+		o.deliver(crm.send, queue.TargetConfig{Name: lead.CRM, MaxWorkers: 1})
 		first, second := db(t, o), db(t, o)
 		first.add(t, ids(40)...)
 		first.start(t)
@@ -131,7 +131,7 @@ func TestOutagesAreLoggedOnce(t *testing.T) {
 	down, log := &cdn{down: true}, &bytes.Buffer{}
 	tg := newFake(func(context.Context, string, int) error { return failure(upstream.Unavailable) })
 	o := notifying(map[string]*cdn{"edge_down": down}, time.Millisecond)
-	o.deliver(tg.send, queue.TargetConfig{Name: lead.CMS, MaxAttempts: 1000, MaxWorkers: 1})
+	o.deliver(tg.send, queue.TargetConfig{Name: lead.CMS, MaxWorkers: 1})
 	o.Log = zerolog.New(zerolog.SyncWriter(log)).Level(zerolog.InfoLevel)
 
 	q := onSQLite(t)(t, o)
@@ -172,10 +172,9 @@ func TestPoisonedLead(t *testing.T) {
 		return nil
 	})
 
-	o := options(tg.send)
-	o.Targets[0].MaxAttempts = 22
-	q := onSQLite(t)(t, o)
+	q := onSQLite(t)(t, options(tg.send))
 	q.add(t, ids(50)...)
+	q.allow(t, 22)
 	q.start(t)
 
 	eventually(t, "all others arrive", func() bool { _, accepted := tg.total(); return accepted == 49 })

@@ -114,12 +114,8 @@ func (c *conditions) match(f Filter) {
 	if f.Email != "" {
 		c.add("id IN ("+leadsOf("?")+")", mailbox.Key(f.Email), mailbox.Key(f.Email))
 	}
-	if f.NotEmail != "" {
-		c.add("mailbox <> ?", mailbox.Key(f.NotEmail))
-	}
-	if f.Session != "" {
-		c.add("session_id = ?", f.Session)
-	}
+	c.given("mailbox <> ?", mailbox.Key(f.NotEmail))
+	c.given("session_id = ?", f.Session)
 	if f.Reference != "" {
 		reference := strings.ToLower(f.Reference)
 		c.add("id BETWEEN ? AND ?", reference, reference+"~") // "~" sorts after every character of an id.
