@@ -27,17 +27,6 @@ func short(text string) string {
 // Unicode, such as "fi" for the ligature, or else by a box, and its script is added to
 // missing, like that of a mark that cannot be drawn. A text of only pictographs becomes a box too.
 func clean(text string, family *font.Family, missing map[string]bool) string {
-	var out strings.Builder
-
-	space := false // whether a space precedes the next letter
-	put := func(r rune) {
-		if space && out.Len() > 0 {
-			out.WriteByte(' ')
-		}
-		space = false
-		out.WriteRune(r)
-	}
-
 	var known strings.Builder
 	for _, r := range norm.NFC.String(strings.ToValidUTF8(text, "")) {
 		if family.Has(r) {
@@ -47,26 +36,28 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 		}
 	}
 
+	var out strings.Builder
 	for _, r := range norm.NFC.String(known.String()) {
 		switch {
 		case unicode.IsSpace(r) || unicode.Is(unicode.Z, r):
-			space = true
+			out.WriteByte(' ')
 		case r == '\u00ad': // A soft hyphen would be printed as a hyphen.
 		case family.Has(r):
-			put(r)
+			out.WriteRune(r)
 		case unicode.IsLetter(r) || unicode.IsNumber(r):
-			put(font.Missing)
+			out.WriteRune(font.Missing)
 			missing[script(r)] = true
 		case unicode.IsMark(r) && !unicode.Is(unicode.Variation_Selector, r):
 			missing[script(r)] = true
 		}
 	}
 
-	if out.Len() == 0 && strings.TrimSpace(text) != "" { // It consists of pictographs only.
-		put(font.Missing)
+	printable := strings.Join(strings.Fields(out.String()), " ")
+	if printable == "" && strings.TrimSpace(text) != "" { // It consists of pictographs only.
 		missing["Symbols"] = true
+		return string(font.Missing)
 	}
-	return out.String()
+	return printable
 }
 
 // script names the Unicode script of a letter.

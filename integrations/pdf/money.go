@@ -3,6 +3,7 @@ package pdf
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -42,11 +43,7 @@ func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) mo
 		}
 	}
 
-	whole := true
-	for _, amount := range amounts {
-		whole = whole && amount == math.Trunc(amount)
-	}
-	if whole {
+	if !slices.ContainsFunc(amounts, func(amount float64) bool { return amount != math.Trunc(amount) }) {
 		m.digits = 0
 	}
 	if last, _ := utf8.DecodeLastRuneInString(m.sign); m.signFirst && unicode.IsLetter(last) {

@@ -150,8 +150,8 @@ func TestUnpreparedDeals(t *testing.T) {
 	}
 }
 
-// TestCheckOfDeals names what prevents deals, before a lead does.
-func TestCheckOfDeals(t *testing.T) {
+// TestUnprepared names what the account lacks and what prevents deals, before a lead does.
+func TestUnprepared(t *testing.T) {
 	t.Parallel()
 	for stage, want := range map[string]string{
 		"default/closedwon": "",
@@ -162,6 +162,12 @@ func TestCheckOfDeals(t *testing.T) {
 		if len(missing) != 0 || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", stage, missing, err)
 		}
+	}
+
+	a := open(t, ht.Options{})
+	missing, err := a.Unprepared(t.Context()) // deals are off
+	if err != nil || len(missing) != 33 || !slices.Contains(missing, "contacts.quote_message") {
+		t.Errorf("a new account: %q, %v", missing, err)
 	}
 
 	for _, lacked := range []string{
@@ -175,7 +181,7 @@ func TestCheckOfDeals(t *testing.T) {
 		}
 	}
 
-	a := open(t, ht.Options{Lacks: []string{"crm.objects.deals", "crm.schemas.deals"}})
+	a = open(t, ht.Options{Lacks: []string{"crm.objects.deals", "crm.schemas.deals"}})
 	lines, err := a.Setup(t.Context()) // deals are off
 	if last := lines[len(lines)-1]; err != nil || !strings.Contains(last, "deals are off, and their stages cannot be listed") {
 		t.Errorf("%q, %v", last, err)

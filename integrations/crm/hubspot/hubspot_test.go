@@ -117,15 +117,10 @@ func TestConformance(t *testing.T) {
 }
 
 // TestRequiredProperties covers the rules of the account, which HubSpot applies from
-// version 2026-09 on. Earlier versions ignore them.
+// version 2026-09 on.
 func TestRequiredProperties(t *testing.T) {
 	t.Parallel()
-	so := ht.Options{Required: []string{"contacts.budget"}}
-	if err := prepared(t, so).deliver(t); err != nil {
-		t.Errorf("2026-03: %v", err)
-	}
-
-	a := prepared(t, so, version("2026-09"))
+	a := prepared(t, ht.Options{Required: []string{"contacts.budget"}}, version("2026-09"))
 	e := expectKind(t, a.deliver(t), upstream.Rejected)
 	if !strings.Contains(e.Detail, "the account requires the property budget: ") || len(a.stub.Contacts()) != 0 {
 		t.Errorf("%q", e.Detail)
@@ -137,23 +132,6 @@ func TestRequiredProperties(t *testing.T) {
 	e = expectKind(t, a.deliver(t), upstream.Rejected)
 	if !strings.Contains(e.Detail, "requires the property region: ") || len(a.omitted) != 0 {
 		t.Errorf("%q, omitted %q", e.Detail, a.omitted)
-	}
-}
-
-// TestUnprepared lists what the account lacks.
-func TestUnprepared(t *testing.T) {
-	t.Parallel()
-	a := open(t, ht.Options{})
-	missing, err := a.Unprepared(t.Context())
-	if err != nil || len(missing) != 33 || !slices.Contains(missing, "contacts.quote_message") {
-		t.Errorf("a new account: %q, %v", missing, err)
-	}
-
-	if _, err := a.Setup(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if missing, err = a.Unprepared(t.Context()); err != nil || len(missing) != 0 {
-		t.Errorf("a prepared account: %q, %v", missing, err)
 	}
 }
 

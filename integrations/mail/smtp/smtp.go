@@ -63,21 +63,19 @@ type Sender struct {
 	loopback bool
 }
 
+// errAddress describes the address of a mail server.
+var errAddress = errors.New(
+	"must be an address such as smtps://user:password@host:465 or smtp://host:587, with nothing after the port")
+
 // ParseURL parses the address of a mail server. The error does not repeat it.
 func ParseURL(text string) (*url.URL, error) {
-	const form = "must be an address such as smtps://user:password@host:465 or smtp://host:587"
-
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
-		return nil, errors.New(form)
+	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errAddress
 	}
-
-	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New(form + ", with nothing after the port")
-	}
-
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
-		return nil, errors.New(form)
+		return nil, errAddress
 	}
 
 	password, _ := u.User.Password()

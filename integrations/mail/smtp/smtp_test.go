@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"mime"
@@ -32,10 +33,12 @@ func open(t *testing.T, s *smtptest.Server, address string) *smtp.Sender {
 	t.Helper()
 	u, err := smtp.ParseURL(address)
 	must(t, err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.PEM)
 	return smtp.New(smtp.Options{
 		URL:  u,
 		From: "quotes@lumen.test",
-		TLS:  &tls.Config{RootCAs: s.Roots},
+		TLS:  &tls.Config{RootCAs: roots},
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, s.Addr)
 		},
@@ -212,41 +215,37 @@ func TestHeaders(t *testing.T) {
 			must(t, open(t, server, "smtp://localhost").Send(t.Context(), m))
 			sent, err := mail.ReadMessage(bytes.NewReader(server.Mails()[0].Data))
 			must(t, err)
-			checkHeaders(t, sent, text)
-		})
-	}
-}
 
-func checkHeaders(t *testing.T, sent *mail.Message, text string) {
-	t.Helper()
-	for _, name := range []string{"From", "To", "Reply-To"} {
-		list, err := sent.Header.AddressList(name)
-		if err != nil || len(list) != 1 || strings.Contains(list[0].Address, "evil") {
-			t.Errorf("%s is %v, %v", name, sent.Header[name], err)
-		}
-	}
-	if sent.Header.Get("Bcc") != "" || sent.Header.Get("User-Agent")+sent.Header.Get("X-Mailer") != "" {
-		t.Errorf("there are unexpected headers: %v", sent.Header)
-	}
-	subject, err := new(mime.WordDecoder).DecodeHeader(sent.Header.Get("Subject"))
-	if err != nil || strings.ContainsAny(subject, "\r\n\u202e") || !strings.HasPrefix(text, subject[:3]) && subject[0] != 'g' {
-		t.Errorf("the subject is %q, %v", subject, err)
-	}
-	for name, want := range map[string]string{
-		"Auto-Submitted":   "auto-generated",
-		"Message-Id":       "<5f0c@lumen.test>",
-		"Content-Language": "ro",
-	} {
-		if got := sent.Header.Get(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
-	if at, err := sent.Header.Date(); err != nil || time.Since(at) > time.Minute {
-		t.Errorf("the date is %v, %v, want the time of sending", at, err)
-	}
-	body, _ := io.ReadAll(sent.Body)
-	if n := bytes.Count(body, []byte("Content-Type:")); n != 6 {
-		t.Errorf("there are %d parts:\n%s", n, body)
+			for name, want := range map[string]string{
+				"To":               "<ana@client.test>",
+				"Reply-To":         "<hello@lumen.test>",
+				"Bcc":              "",
+				"User-Agent":       "",
+				"X-Mailer":         "",
+				"Auto-Submitted":   "auto-generated",
+				"Message-Id":       "<5f0c@lumen.test>",
+				"Content-Language": "ro",
+			} {
+				if got := sent.Header.Get(name); got != want {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+			from, err := sent.Header.AddressList("From")
+			if err != nil || len(from) != 1 || from[0].Address != "quotes@lumen.test" {
+				t.Errorf("From is %v, %v", from, err)
+			}
+			subject, err := new(mime.WordDecoder).DecodeHeader(sent.Header.Get("Subject"))
+			if err != nil || strings.ContainsAny(subject, "\r\n\u202e") || !strings.Contains(text, subject[:3]) {
+				t.Errorf("the subject is %q, %v", subject, err)
+			}
+			if at, err := sent.Header.Date(); err != nil || time.Since(at) > time.Minute {
+				t.Errorf("the date is %v, %v, want the time of sending", at, err)
+			}
+			body, _ := io.ReadAll(sent.Body)
+			if n := bytes.Count(body, []byte("Content-Type:")); n != 6 {
+				t.Errorf("there are %d parts:\n%s", n, body)
+			}
+		})
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *Server) write(c call, r *record) response {
 	}
 	for _, required := range s.o.Required {
 		kind, name, _ := strings.Cut(required, ".")
-		if c.version == "2026-09" && kind == c.kind && r == nil && props[name] == "" {
+		if kind == c.kind && r == nil && props[name] == "" {
 			return detailed(400, "VALIDATION_ERROR", "Required properties are missing", map[string]any{
 				"code":    "MISSING_REQUIRED_PROPERTY",
 				"context": map[string]any{"propertyName": []string{name}},

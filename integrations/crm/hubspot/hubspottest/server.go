@@ -27,7 +27,7 @@ const Token = "pat-local-0000-hubspottest"
 // has all scopes.
 type Options struct {
 	Lacks    []string // beginnings of the scopes that the token lacks
-	Required []string // properties that new records need from version 2026-09 on, such as "deals.budget"
+	Required []string // properties that new records need, such as "deals.budget"
 }
 
 // Request is a recorded request.
@@ -164,8 +164,8 @@ var address = regexp.MustCompile(
 // call is a request to the API.
 type call struct {
 	*http.Request
-	version, api, kind, rest string // kind is the type of record
-	body                     []byte
+	api, kind, rest string // kind is the type of record
+	body            []byte
 }
 
 // scope returns the scope that the call requires.
@@ -190,7 +190,7 @@ func (s *Server) respond(r *http.Request, body []byte) response {
 	if path == nil || (path[1] == "v4") != (path[4] == "" && strings.Contains(path[6], "associations/")) {
 		return response{404, map[string]any{"html": "404 Not Found"}} // not an error of the API
 	}
-	c := call{r, path[1] + path[4], path[2] + path[3], path[5], path[6], body}
+	c := call{r, path[2] + path[3], path[5], path[6], body}
 
 	scope := c.scope()
 	switch {

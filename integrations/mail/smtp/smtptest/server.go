@@ -5,7 +5,6 @@ package smtptest
 import (
 	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/pem"
 	"io"
 	"log"
@@ -45,9 +44,8 @@ type Mail struct {
 
 // Server is a running mail server.
 type Server struct {
-	Addr  string
-	Roots *x509.CertPool // trusts its certificate
-	PEM   []byte         // the certificate
+	Addr string
+	PEM  []byte // the certificate
 
 	options  Options
 	server   *smtp.Server
@@ -64,7 +62,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: listener.Addr().String(), Roots: x509.NewCertPool(), options: o}
+	s := &Server{Addr: listener.Addr().String(), options: o}
 
 	web := httptest.NewTLSServer(nil) // its certificate is used for this server
 	config := web.TLS.Clone()
@@ -72,7 +70,6 @@ func Start(o Options) (*Server, error) {
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		return nil, s.fail(StartTLS, hello.Conn, "")
 	}
-	s.Roots.AddCert(web.Certificate())
 	s.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})
 	web.Close()
 
