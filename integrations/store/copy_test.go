@@ -17,8 +17,8 @@ func TestCopy(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	hasJob := map[string]bool{}
-	from := storetest.SQLite(t, filepath.Join(t.TempDir(), "copy.db")).MustOpen(t, &storetest.Jobs{})
-	to := storetest.PostgreSQL(t, pgserver.Start(t).NewDatabase(t)).MustOpen(t, &storetest.Jobs{
+	from := storetest.SQLite(filepath.Join(t.TempDir(), "copy.db")).MustOpen(t, &storetest.Jobs{})
+	to := storetest.PostgreSQL(pgserver.Start(t).NewDatabase(t)).MustOpen(t, &storetest.Jobs{
 		Fail: func(leadID string) error { hasJob[leadID] = true; return nil },
 	})
 	must := func(err error) {

@@ -31,7 +31,7 @@ WHERE pid <> pg_backend_pid() AND datname = current_database()`
 
 // A transaction whose connection broke before its commit is retried.
 func connectionsCut(t *testing.T, at string) {
-	s := storetest.PostgreSQL(t, at)
+	s := storetest.PostgreSQL(at)
 	db := s.MustOpen(t, &storetest.Jobs{})
 	for i := range 10 {
 		s.Strings(t, cutConnections)
@@ -43,7 +43,7 @@ func connectionsCut(t *testing.T, at string) {
 
 // A primary that has become a standby rejects writes until it is promoted again.
 func readOnly(t *testing.T, at string) {
-	s := storetest.PostgreSQL(t, at)
+	s := storetest.PostgreSQL(at)
 	name := s.Strings(t, `SELECT current_database()::text`)[0]
 	db := s.MustOpen(t, nil)
 	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Lead(1)); return err }
@@ -53,7 +53,7 @@ func readOnly(t *testing.T, at string) {
 	wantUnavailable(t, "submit", submit)
 	wantUnavailable(t, "ping", func() error { return db.Ping(t.Context()) })
 
-	storetest.PostgreSQL(t, at+"&default_transaction_read_only=off").
+	storetest.PostgreSQL(at+"&default_transaction_read_only=off").
 		Exec(t, `ALTER DATABASE `+name+` RESET default_transaction_read_only`)
 	s.Strings(t, cutConnections)
 	if err := submit(); err != nil {
@@ -64,7 +64,7 @@ func readOnly(t *testing.T, at string) {
 // A request that was rejected because of a lock, or because all connections wait for one,
 // is not stored after the lock is released either.
 func tableLocked(t *testing.T, at string) {
-	s, db := storetest.PostgreSQL(t, at), storetest.PostgreSQL(t, at+"&pool_max_conns=2").MustOpen(t, nil)
+	s, db := storetest.PostgreSQL(at), storetest.PostgreSQL(at+"&pool_max_conns=2").MustOpen(t, nil)
 	c, err := pgx.Connect(t.Context(), at)
 	if err == nil {
 		_, err = c.Exec(t.Context(), `BEGIN; LOCK TABLE leads, sessions`)

@@ -11,7 +11,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	server := pgserver.Start(t)
 	storetest.Run(t, func(t *testing.T) storetest.Subject {
-		return storetest.PostgreSQL(t, server.NewDatabase(t))
+		return storetest.PostgreSQL(server.NewDatabase(t))
 	})
 }
 

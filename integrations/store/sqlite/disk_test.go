@@ -41,7 +41,7 @@ func fillDisk(ctx context.Context, path string) error {
 		return err
 	}
 
-	s, err := storetest.OpenSQLite(ctx, path, &storetest.Jobs{})
+	s, err := storetest.SQLite(path).Open(ctx, &storetest.Jobs{})
 	if err != nil {
 		return err
 	}

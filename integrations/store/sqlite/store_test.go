@@ -10,7 +10,7 @@ import (
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Subject {
-		return storetest.SQLite(t, filepath.Join(t.TempDir(), "folder", "a b?#%.db"))
+		return storetest.SQLite(filepath.Join(t.TempDir(), "folder", "a b?#%.db"))
 	})
 }
 
