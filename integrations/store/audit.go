@@ -60,8 +60,8 @@ const (
 	auditColumns = `seq, at, actor, action, lead, detail, hash`
 	selectAudit  = `SELECT ` + auditColumns + `,
 coalesce((SELECT name FROM operators WHERE operators.actor = audit.actor), actor) AS name FROM audit`
-	nameOperator = ` ON CONFLICT (actor) DO UPDATE SET name = excluded.name
-WHERE operators.name <> excluded.name`
+	nameOperator = `INSERT INTO operators (actor, name) VALUES ($1, $2)
+ON CONFLICT (actor) DO UPDATE SET name = excluded.name WHERE operators.name <> excluded.name`
 
 	// lockAudit serializes the transactions that append, on PostgreSQL as well.
 	lockAudit  = `UPDATE audit_head SET seq = seq RETURNING seq, hash`
@@ -91,8 +91,7 @@ func appendAudit(ctx context.Context, tx Tx, entries []AuditEntry) error {
 		e.Seq, e.Hash = last.Seq+1, auditHash(last, e)
 		values = append(values, e.Seq, e.At, e.Actor, e.Action, e.Lead, e.Detail, e.Hash)
 		if e.Name != "" {
-			err := insertRows(ctx, tx, "operators", "actor, name", []any{e.Actor, e.Name}, nameOperator)
-			if err != nil {
+			if _, err := tx.Exec(ctx, nameOperator, e.Actor, e.Name); err != nil {
 				return err
 			}
 		}

@@ -239,9 +239,9 @@ func (s *Store) RemoveDeliveries(
 }
 
 // BeginAttempt starts an attempt and returns the lead and its delivery, with the state from
-// before the attempt and the attempt counted. It returns ErrNotFound if the job has nothing to do: the delivery has ended or
-// belongs to another job, or the lead was erased. It returns ErrUnderWay if another
-// attempt is running.
+// before the attempt and the attempt counted. It returns ErrNotFound if the job has
+// nothing to do: the delivery has ended or belongs to another job, or the lead was erased.
+// It returns ErrUnderWay if another attempt is running.
 func (s *Store) BeginAttempt(
 	ctx context.Context, leadID string, target lead.Target, job int64,
 ) (l lead.Lead, d lead.Delivery, err error) {
