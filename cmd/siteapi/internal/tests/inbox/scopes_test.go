@@ -11,34 +11,38 @@ import (
 // this service are left out at once, and in each later sign-in; the others stay.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	all := []string{"openid", "email", "groups", "profile", "offline_access", "phone"}
+	const all = "openid email groups profile offline_access phone"
 	for name, c := range map[string]struct {
-		lists, refuses []string
+		lists, refuses string // scopes
 		atToken        bool
 		setting        string
 		want           string // scopes of the sign-in that succeeds; empty: none does
 	}{
-		"authentik: groups come with profile": {lists: []string{"openid", "email", "profile", "offline_access"},
+		"authentik: groups come with profile": {lists: "openid email profile offline_access",
 			want: "openid offline_access profile email"},
 		"Dex: groups have their scope":            {lists: all, want: "openid offline_access groups profile email"},
-		"Google: no offline_access":               {lists: []string{"openid", "email", "profile"}, want: "openid profile email"},
+		"Google: no offline_access":               {lists: "openid email profile", want: "openid profile email"},
 		"a provider without a list":               {want: "openid"},
-		"Keycloak: offline_access is refused":     {lists: all, refuses: []string{"offline_access"}, want: "openid groups profile email"},
-		"Authelia: groups is refused":             {lists: all, refuses: []string{"groups"}, want: "openid offline_access profile email"},
-		"both are refused":                        {lists: all, refuses: []string{"groups", "offline_access"}, want: "openid profile email"},
-		"both, at the token endpoint":             {lists: all, refuses: []string{"groups", "offline_access"}, atToken: true, want: "openid profile email"},
-		"groups, at the token endpoint":           {lists: all, refuses: []string{"groups"}, atToken: true, want: "openid offline_access profile email"},
-		"only listed scopes count":                {lists: []string{"groups", "email"}, refuses: []string{"groups"}, want: "openid email"},
-		"profile is refused":                      {lists: []string{"profile"}, refuses: []string{"profile"}, want: "openid"},
-		"everything is refused":                   {lists: []string{"groups"}, refuses: []string{"openid"}},
-		"openid is refused by one without a list": {refuses: []string{"openid"}},
+		"Keycloak: offline_access is refused":     {lists: all, refuses: "offline_access", want: "openid groups profile email"},
+		"Authelia: groups is refused":             {lists: all, refuses: "groups", want: "openid offline_access profile email"},
+		"both are refused":                        {lists: all, refuses: "groups offline_access", want: "openid profile email"},
+		"both, at the token endpoint":             {lists: all, refuses: "groups offline_access", atToken: true, want: "openid profile email"},
+		"groups, at the token endpoint":           {lists: all, refuses: "groups", atToken: true, want: "openid offline_access profile email"},
+		"only listed scopes count":                {lists: "groups email", refuses: "groups", want: "openid email"},
+		"profile is refused":                      {lists: "profile", refuses: "profile", want: "openid"},
+		"everything is refused":                   {lists: "groups", refuses: "openid"},
+		"openid is refused by one without a list": {refuses: "openid"},
 		"other scopes are named":                  {lists: all, setting: "roles, openid,api://siteapi/.default", want: "openid roles api://siteapi/.default"},
-		"a named scope is refused":                {lists: all, setting: "roles,groups", refuses: []string{"groups"}, want: "openid roles"},
+		"a named scope is refused":                {lists: all, setting: "roles,groups", refuses: "groups", want: "openid roles"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, s, b := startWithAccounts(t, "OIDC_SCOPES="+c.setting)
-			p.Set(func() { p.Scopes, p.Refuses, p.AtToken, p.Groups = c.lists, c.refuses, c.atToken, "ops" })
+			p.Set(func() {
+				p.Scopes = append(p.Scopes, strings.Fields(c.lists)...) // nil if there is no list
+				p.Refuses = strings.Fields(c.refuses)
+				p.AtToken, p.Groups = c.atToken, "ops"
+			})
 			for range 2 {
 				p.Set(func() { p.Requests = nil })
 				resp, text := b.SignIn()

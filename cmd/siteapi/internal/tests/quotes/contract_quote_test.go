@@ -15,36 +15,28 @@ func TestContractTrack(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
 	for _, tt := range []struct {
-		input    object
+		members  string
 		accepted bool
 	}{
-		{object{
-			"sessionId":  "s:1",
-			"selections": object{"projectType": "web-app", "features": []any{"a"}},
-			"estimate":   object{"min": 1, "max": 2, "currency": "EUR"},
-			"formData":   object{"email": "a@b.co", "firstName": "A"},
-		}, true},
-		{object{"sessionId": "A-Z_a.z:0-9"}, true},
-		{object{"sessionId": strings.Repeat("s", 128)}, true},
-		{object{
-			"sessionId":  "s",
-			"selections": object{"projectType": "", "features": []any{"Not A Slug", nil}},
-			"estimate":   object{"min": -5, "max": 1e12, "currency": "?"},
-			"formData":   object{"email": "ana@", "firstName": "A"},
-		}, true},
-		{object{
-			"sessionId": "s", "selections": 5, "estimate": object{"min": object{}}, "formData": []any{1},
-		}, true},
-		{object{"selections": object{"projectType": "x"}}, false},
-		{object{"sessionId": strings.Repeat("s", 129)}, false},
-		{object{"sessionId": "a b"}, false},
+		{`"sessionId": "s:1", "selections": {"projectType": "web-app", "features": ["a"]},
+			"estimate": {"min": 1, "max": 2, "currency": "EUR"}, "formData": {"email": "a@b.co", "firstName": "A"}`, true},
+		{`"sessionId": "A-Z_a.z:0-9"`, true},
+		{`"sessionId": "` + strings.Repeat("s", 128) + `"`, true},
+		{`"sessionId": "s", "selections": {"projectType": "", "features": ["Not A Slug", null]},
+			"estimate": {"min": -5, "max": 1e12, "currency": "?"}, "formData": {"email": "ana@", "firstName": "A"}`, true},
+		{`"sessionId": "s", "selections": 5, "estimate": {"min": {}}, "formData": [1]`, true},
+		{`"selections": {"projectType": "x"}`, false},
+		{`"sessionId": "` + strings.Repeat("s", 129) + `"`, false},
+		{`"sessionId": "a b"`, false},
 	} {
 		for _, endpoint := range apptest.Endpoints {
-			got := s.TrackThrough(endpoint, tt.input)
-			want := object{"success": true, "sessionId": tt.input["sessionId"]}
+			input := object{}
+			apptest.Change(input, tt.members)
+			got := s.TrackThrough(endpoint, input)
+			want := object{"success": true, "sessionId": input["sessionId"]}
 			if tt.accepted && !reflect.DeepEqual(got.Data, want) ||
 				!tt.accepted && (got.Code != "BAD_USER_INPUT" || got.Fields["sessionId"] == "") {
-				t.Errorf("%v: %s", tt.input, got)
+				t.Errorf("%s: %s", tt.members, got)
 			}
 		}
 	}

@@ -1,16 +1,15 @@
 package quotes
 
 import (
-	"encoding/json"
 	"fmt"
 	"html"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -277,38 +276,30 @@ func TestQuotePageBelowAPath(t *testing.T) {
 		proxy := httptest.NewServer(http.StripPrefix(plain, httputil.NewSingleHostReverseProxy(target)))
 		t.Cleanup(proxy.Close)
 
-		// send follows redirects, and returns the address and the body of the result.
-		send := func(method, address, body string) (*url.URL, string) {
-			t.Helper()
-			resp, err := apptest.Send(t.Context(), http.DefaultClient, method, address, body, sameOrigin, asForm)
-			must(t, err)
-			defer resp.Body.Close()
-			text, err := io.ReadAll(resp.Body)
-			if err != nil || resp.StatusCode != 200 {
-				t.Fatalf("%s %s: %d %v", method, address, resp.StatusCode, err)
-			}
-			return resp.Request.URL, string(text)
-		}
-
-		address, page := send("GET", proxy.URL+prefix+"/api/quote/page?id="+id+"&locale=en", "")
+		c := &apptest.Client{T: t, Base: proxy.URL}
+		address, err := url.Parse(prefix + "/api/quote/page?locale=en&id=" + id)
+		must(t, err)
+		page := c.Do("GET", address.String(), "")
 		link := func(pattern string) string {
 			t.Helper()
-			found := regexp.MustCompile(pattern).FindStringSubmatch(page)
+			found := regexp.MustCompile(pattern).FindSubmatch(page.Body)
 			if found == nil {
-				t.Fatalf("%q: no %s on the page", prefix, pattern)
+				t.Fatalf("%q: no %s on the page: %s", prefix, pattern, page)
 			}
-			to, err := address.Parse(html.UnescapeString(found[1]))
+			to, err := address.Parse(html.UnescapeString(string(found[1])))
 			must(t, err)
 			return to.String()
 		}
-		if _, pdf := send("GET", link(`href="([^"]*)" download`), ""); !strings.HasPrefix(pdf, "%PDF") {
-			t.Errorf("%q: the PDF is %.40q", prefix, pdf)
+		if pdf := c.Do("GET", link(`href="([^"]*)" download`), ""); !pdf.Is(200, "%PDF") {
+			t.Errorf("%q: the PDF is %.40s", prefix, pdf)
 		}
+
+		// The redirects after both forms are followed.
 		fields := url.Values{"id": {id}, "purpose": {"marketing"}, "locale": {"en"}}.Encode()
-		send("POST", link(`action="([^"]*withdraw)"`), fields)
-		shown, after := send("POST", link(`action="([^"]*deletion)"`), fields)
-		if shown.String() != address.String() || !strings.Contains(after, "Withdrawn on") || !strings.Contains(after, "You asked for deletion") {
-			t.Errorf("%q: %s shows %s", prefix, shown, after)
+		c.Do("POST", link(`action="([^"]*withdraw)"`), fields, sameOrigin, asForm)
+		after := c.Do("POST", link(`action="([^"]*deletion)"`), fields, sameOrigin, asForm)
+		if !after.Is(200, "Withdrawn on") || !after.Has("You asked for deletion") {
+			t.Errorf("%q: %s", prefix, after)
 		}
 	}
 }
@@ -324,32 +315,25 @@ func TestMarkupInEveryField(t *testing.T) {
 	page := func(session, mark, website string) []string {
 		t.Helper()
 		ours := strings.NewReplacer("{", "(", "}", ")").Replace(mark) // braces would be unknown placeholders
-		localized, own := object{"ro": "label" + mark}, object{"ro": "own" + ours}
-		docs, err := json.Marshal([]object{
-			{
-				"_id": "siteSettings", "_type": "siteSettings", "title": "Firm" + mark, "website": website,
-				"contactEmail": "a@firm.test" + mark, "accentColor": "#123456" + mark,
-				"address":       object{"street": "Street" + mark, "city": "City" + mark, "country": "Land" + mark},
-				"contactPhones": []object{{"number": "+40 21 555 0123" + mark, "label": localized, "displayLocation": []string{"contact"}}},
-			},
-			{"_id": "o1", "_type": "quoteOption", "group": "projectType", "slug": "web-app", "label": localized},
-			{"_id": "o2", "_type": "quoteOption", "group": "feature", "slug": "blog", "label": localized},
-			{"_id": "quoteTexts", "_type": "quoteTexts", "quoteIntro": own, "terms": own},
-		})
-		must(t, err)
-		s.WriteContent(string(docs))
+		quoted := func(text string) string { q := strconv.Quote(text); return q[1 : len(q)-1] }
+		marked := strings.NewReplacer("<mark>", quoted(mark), "<short>", quoted(mark[:min(len(mark), 12)]),
+			"<ours>", quoted(ours), "<website>", website).Replace
+		s.WriteContent(marked(`[
+			{"_id": "siteSettings", "_type": "siteSettings", "title": "Firm<mark>", "website": "<website>",
+				"contactEmail": "a@firm.test<mark>", "accentColor": "#123456<mark>",
+				"address": {"street": "Street<mark>", "city": "City<mark>", "country": "Land<mark>"},
+				"contactPhones": [{"number": "+40 21 555 0123<mark>", "label": {"ro": "label<mark>"}, "displayLocation": ["contact"]}]},
+			{"_id": "o1", "_type": "quoteOption", "group": "projectType", "slug": "web-app", "label": {"ro": "label<mark>"}},
+			{"_id": "o2", "_type": "quoteOption", "group": "feature", "slug": "blog", "label": {"ro": "label<mark>"}},
+			{"_id": "quoteTexts", "_type": "quoteTexts", "quoteIntro": {"ro": "own<ours>"}, "terms": {"ro": "own<ours>"}}]`))
 		s.InvalidateAll()
 
-		input := apptest.NewLead(session)
-		input["contact"] = object{
-			"firstName": "Ana" + mark, "lastName": "Pop" + mark, "email": "ana@example.com",
-			"phone": "+40 721 000 000" + mark[:min(len(mark), 12)], "company": "Company" + mark,
-		}
-		input["selections"] = object{"projectType": "web-app", "features": []any{"blog"}}
-		input["message"] = "Message" + mark
-		input["attribution"] = object{"source": "source" + mark, "referrer": "https://a.test/" + mark}
-		input["consents"] = []any{object{"purpose": "marketing", "given": true, "text": "Text" + mark}}
-		id := s.MustSubmit("REST", input)
+		id := s.Submit(session, marked(`
+			"contact": {"firstName": "Ana<mark>", "lastName": "Pop<mark>", "phone": "+40 721 000 000<short>", "company": "Company<mark>"},
+			"selections": {"projectType": "web-app", "features": ["blog"]},
+			"message": "Message<mark>",
+			"attribution": {"source": "source<mark>", "referrer": "https://a.test/<mark>"},
+			"consents": [{"purpose": "marketing", "given": true, "text": "Text<mark>"}]`))
 		got := s.Do("GET", "/api/quote/page?id="+id, "")
 		for _, text := range []string{"Firm" + mark, "Street" + mark, "Company" + mark, "label" + mark, "own" + ours} {
 			if got.Status != 200 || !strings.Contains(html.UnescapeString(string(got.Body)), text) {
