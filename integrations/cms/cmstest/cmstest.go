@@ -37,6 +37,13 @@ type Subject struct {
 	Stored func(t testing.TB) map[string]json.RawMessage
 }
 
+func (s Subject) fetch(t *testing.T, q cms.Query) []cms.Document {
+	t.Helper()
+	docs, err := s.Fetch(t.Context(), q)
+	must(t, err)
+	return docs
+}
+
 // Run runs the suite.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	cases := map[string]func(*testing.T, Subject){
@@ -108,9 +115,7 @@ func fetch(t *testing.T, s Subject) {
 			[]string{},
 		},
 	} {
-		docs, err := s.Fetch(t.Context(), tc.q)
-		must(t, err)
-
+		docs := s.fetch(t, tc.q)
 		ids := []string{}
 		for _, d := range docs {
 			ids = append(ids, d.ID)
@@ -126,8 +131,7 @@ func fetch(t *testing.T, s Subject) {
 
 	// The next fetch sees a change.
 	s.Replace(t, `{"_id":"new","_type":"heroSection"}`)
-	docs, err := s.Fetch(t.Context(), cms.Query{Types: hero})
-	must(t, err)
+	docs := s.fetch(t, cms.Query{Types: hero})
 	if len(docs) != 1 || docs[0].ID != "new" {
 		t.Errorf("after a change: %+v", docs)
 	}
@@ -163,10 +167,8 @@ func languages(t *testing.T, s Subject) {
 	s.Replace(t, docs...)
 
 	for _, except := range [][]string{nil, {"en", "ro"}, {"en", "es"}, {"es", "ro"}} {
-		found, err := s.Fetch(t.Context(), cms.Query{Types: []string{"page"}, Except: except})
-		must(t, err)
 		got := map[string]string{}
-		for _, d := range found {
+		for _, d := range s.fetch(t, cms.Query{Types: []string{"page"}, Except: except}) {
 			got[d.ID] = d.Language
 		}
 		for _, row := range rows {
@@ -214,8 +216,7 @@ func localizedTexts(t *testing.T, s Subject) {
 	}
 	s.Replace(t, docs...)
 
-	found, err := s.Fetch(t.Context(), cms.Query{Types: []string{"page"}})
-	must(t, err)
+	found := s.fetch(t, cms.Query{Types: []string{"page"}})
 	if len(found) != len(rows) {
 		t.Fatalf("%d documents, want %d", len(found), len(rows))
 	}
@@ -245,11 +246,8 @@ func perspectives(t *testing.T, s Subject) {
 		"rSpring,drafts": {"a release", "b new"},
 		"rNone,drafts":   {"a draft", "b new"},
 	} {
-		q := cms.Query{Types: []string{"page"}, Perspective: perspective}
-		docs, err := s.Fetch(t.Context(), q)
-		must(t, err)
 		var got []string
-		for _, d := range docs {
+		for _, d := range s.fetch(t, cms.Query{Types: []string{"page"}, Perspective: perspective}) {
 			var fields struct{ Title string }
 			must(t, json.Unmarshal(d.Fields, &fields))
 			got = append(got, d.ID+" "+fields.Title)

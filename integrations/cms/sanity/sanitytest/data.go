@@ -198,10 +198,6 @@ func (s *Server) mutate(seen Request) response {
 
 // mutationFailed returns an error of the mutate API.
 func mutationFailed(err error) response {
-	cause := map[string]any{"type": "validationError", "description": err.Error()}
-	return response{400, encode(map[string]any{"error": map[string]any{
-		"type":        "mutationError",
-		"description": "The mutation(s) failed: " + err.Error(),
-		"items":       []any{map[string]any{"error": cause, "index": 0}},
-	}})}
+	return response{400, fmt.Appendf(nil, `{"error":{"type":"mutationError","description":"The mutation(s) failed",`+
+		`"items":[{"error":{"type":"validationError","description":%q},"index":0}]}}`, err)}
 }

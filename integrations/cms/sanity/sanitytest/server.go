@@ -42,7 +42,6 @@ type Request struct {
 	Params url.Values // parameters of the URL
 	Body   []byte
 	Auth   string // "none", "read", "write" or "wrong"
-	Fault  string // injected fault, if any
 }
 
 // Server is a stub. Its methods may be called concurrently.
@@ -199,10 +198,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	right := response{body: []byte(`{"ms":1,"result":[{"_id":`)}
 	if !spoiled || fault.Acted {
 		right = s.handle(seen, path)
-	}
-
-	if spoiled {
-		seen.Fault = fault.String()
 	}
 
 	// The request is recorded before the response is sent, so a client that has received
