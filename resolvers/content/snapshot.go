@@ -132,17 +132,14 @@ func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale 
 		return nil, errors.New("the content is from an instance with another configuration")
 	}
 
-	if len(lines)%2 == 0 {
-		return nil, errors.New("the last document of a content snapshot is incomplete")
-	}
-
-	docs := make([]cms.Document, len(lines)/2)
-	for i := range docs {
-		line, fields := lines[1+2*i], lines[2+2*i]
-		if json.Unmarshal(line, &docs[i]) != nil || !json.Valid(fields) {
-			return nil, fmt.Errorf("document %d of a content snapshot is not JSON", i+1)
+	var docs []cms.Document
+	for pair := range slices.Chunk(lines[1:], 2) {
+		var doc cms.Document
+		if len(pair) < 2 || json.Unmarshal(pair[0], &doc) != nil || !json.Valid(pair[1]) {
+			return nil, fmt.Errorf("document %d of a content snapshot is damaged", len(docs)+1)
 		}
-		docs[i].Fields = fields
+		doc.Fields = pair[1]
+		docs = append(docs, doc)
 	}
 
 	s := newSnapshot(docs, head.Hidden, locale, c.formats.Currency)
