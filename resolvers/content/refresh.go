@@ -30,11 +30,7 @@ func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]st
 		return keys, nil
 	}
 
-	err := c.invalidate(ctx, locales, func() error { return c.Cache.Invalidate(ctx, keys...) })
-	if err != nil {
-		return nil, err
-	}
-	return keys, nil
+	return keys, c.invalidate(ctx, locales, func() error { return c.Cache.Invalidate(ctx, keys...) })
 }
 
 // Clear removes the entries that match a pattern and returns their number.
