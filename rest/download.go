@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"siteapi/schema"
@@ -18,12 +19,10 @@ type download struct {
 	again func() (content []byte, same bool)
 }
 
-// downloadKey holds the parts of the request on which a download depends. The body is not
+// keyOf returns the parts of the request on which a download depends. The body is not
 // included, since responses to POST are not cached.
-type downloadKey struct{ path, query, acceptLanguage string }
-
-func keyOf(r *http.Request) downloadKey {
-	return downloadKey{r.URL.Path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
+func keyOf(r *http.Request) string {
+	return strings.Join(append(slices.Clip(r.Header["Accept-Language"]), r.URL.Path, r.URL.RawQuery), "\n")
 }
 
 // The service caches downloads without their files. Sending a cached one again avoids
@@ -48,10 +47,7 @@ func (a *API) download(w http.ResponseWriter, r *http.Request, value []byte, fil
 	sent.write(w, r, file.Content)
 
 	key := keyOf(r)
-	short := len(key.path)+len(key.query)+len(key.acceptLanguage) <= maxDownloadKey
-	if sent.again != nil && r.Method != http.MethodPost && short {
-		// The copies do not retain the rest of the request line.
-		key.path, key.query = strings.Clone(key.path), strings.Clone(key.query)
+	if sent.again != nil && r.Method != http.MethodPost && len(key) <= maxDownloadKey {
 		a.downloads.Set(key, sent)
 	}
 }

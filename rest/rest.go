@@ -34,7 +34,7 @@ type API struct {
 	Paths []Path // the routes by path
 
 	executor  operations.Executor
-	downloads *otter.Cache[downloadKey, *download]
+	downloads *otter.Cache[string, *download]
 	openapi   []byte
 	etag      string // entity tag of openapi
 }
@@ -51,7 +51,7 @@ func New(list []*operations.Operation, executor operations.Executor, version str
 		ServeMux:  http.NewServeMux(),
 		Paths:     paths,
 		executor:  executor,
-		downloads: otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads}),
+		downloads: otter.Must(&otter.Options[string, *download]{MaximumSize: maxDownloads}),
 	}
 	if a.openapi, err = describe(exec.AST(), paths, version); err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)

@@ -85,7 +85,11 @@ func New(o Options) *Executor {
 	bound := responseBound{o.ContentSize, o.ChargeResponse}
 	e.AroundOperations(bound.operation)
 	e.AroundFields(bound.field)
-	e.SetQueryCache(newDocuments(o.Operations, o.Documents))
+	all := documents{o.Documents, map[string]*ast.QueryDocument{}}
+	for _, op := range o.Operations {
+		all.own[op.Text] = op.Document
+	}
+	e.SetQueryCache(all)
 	e.SetDefaultRulesFn(Rules)
 	errors := &presenter{log: o.Log}
 	e.SetErrorPresenter(errors.present)
@@ -109,14 +113,6 @@ func Rules() *rules.Rules {
 type documents struct {
 	graphql.Cache[*ast.QueryDocument]
 	own map[string]*ast.QueryDocument
-}
-
-func newDocuments(list []*operations.Operation, clients graphql.Cache[*ast.QueryDocument]) documents {
-	d := documents{clients, map[string]*ast.QueryDocument{}}
-	for _, op := range list {
-		d.own[op.Text] = op.Document
-	}
-	return d
 }
 
 // Get implements [graphql.Cache].
