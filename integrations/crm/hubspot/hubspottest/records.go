@@ -13,7 +13,6 @@ import (
 // record is the stub's state of a contact or a deal.
 type record struct {
 	id        string
-	kind      string
 	props     map[string]string
 	modified  time.Time
 	histories map[string][]pastValue // by property, latest value first
@@ -55,7 +54,6 @@ func (s *Server) create(kind string) *record {
 	s.serial++
 	r := &record{
 		id:        strconv.Itoa(s.serial),
-		kind:      kind,
 		props:     map[string]string{},
 		histories: map[string][]pastValue{},
 		contacts:  map[string]bool{},
@@ -111,7 +109,7 @@ func (s *Server) write(c call, r *record) response {
 	for _, required := range s.o.Required {
 		kind, name, _ := strings.Cut(required, ".")
 		if kind == c.kind && r == nil && props[name] == "" {
-			return detailed(400, "VALIDATION_ERROR", "Required properties are missing", map[string]any{
+			return wrong(400, "VALIDATION_ERROR", "Required properties are missing", map[string]any{
 				"code":    "MISSING_REQUIRED_PROPERTY",
 				"context": map[string]any{"propertyName": []string{name}},
 			})
@@ -218,14 +216,6 @@ func (s *Server) associate(c call, deal *record, rest string) response {
 	return wrong(405, "", "method not allowed")
 }
 
-// modifiedName is the property with the time of the last change.
-func modifiedName(kind string) string {
-	if kind == "contacts" {
-		return "lastmodifieddate"
-	}
-	return "hs_lastmodifieddate"
-}
-
 // shown returns a record in the API's format. Requested properties without a value are
 // null.
 func (r *record) shown(names []string) map[string]any {
@@ -235,7 +225,7 @@ func (r *record) shown(names []string) map[string]any {
 		if value, ok := r.props[name]; ok {
 			props[name] = value
 		}
-		if name == modifiedName(r.kind) {
+		if strings.HasSuffix(name, "lastmodifieddate") { // of contacts, and of deals with hs_
 			props[name] = r.modified.UTC().Format("2006-01-02T15:04:05.000Z")
 		}
 	}
@@ -254,7 +244,7 @@ func (c condition) matches(r *record) bool {
 	switch c.Operator {
 	case "GTE":
 		ms, err := strconv.ParseInt(c.Value, 10, 64)
-		return err == nil && c.PropertyName == modifiedName(r.kind) && r.modified.UnixMilli() >= ms
+		return err == nil && strings.HasSuffix(c.PropertyName, "lastmodifieddate") && r.modified.UnixMilli() >= ms
 	case "EQ":
 		return value == c.Value
 	case "HAS_PROPERTY":

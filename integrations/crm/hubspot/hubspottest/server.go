@@ -195,7 +195,7 @@ func (s *Server) respond(r *http.Request, body []byte) response {
 	scope := c.scope()
 	switch {
 	case slices.ContainsFunc(s.o.Lacks, func(lacked string) bool { return strings.HasPrefix(scope, lacked) }):
-		return detailed(403, "MISSING_SCOPES",
+		return wrong(403, "MISSING_SCOPES",
 			"This app hasn't been granted all required scopes to make this call.",
 			map[string]any{"context": map[string]any{"requiredGranularScopes": []string{scope}}})
 	case c.rest == "batch/read":
@@ -244,11 +244,8 @@ func (s *Server) recordsAPI(c call) response {
 
 func notFound() response { return wrong(404, "OBJECT_NOT_FOUND", "resource not found") }
 
-// wrong returns an error in HubSpot's format.
-func wrong(status int, category, message string) response { return detailed(status, category, message) }
-
-// detailed returns an error in HubSpot's format with its parts.
-func detailed(status int, category, message string, parts ...any) response {
+// wrong returns an error in HubSpot's format, possibly with parts.
+func wrong(status int, category, message string, parts ...any) response {
 	body := map[string]any{
 		"status":        "error",
 		"message":       message,
