@@ -83,17 +83,28 @@ func TestDeliveriesCommands(t *testing.T) {
 
 	// Changes made while the service is stopped take effect when it starts.
 	inReview := s.Submit("bot", `"website": "https://spam.example", "consents": [{"purpose": "marketing", "given": true}]`)
+	if d := s.DeliveriesOf(inReview); len(d) != 0 {
+		t.Errorf("a lead in review is delivered: %+v", d)
+	}
+	s.Refuses(map[string]string{"deliveries resend " + inReview + " --target cms": "release it first"})
+	prints(s, output{"deliveries verify", "leads                      3", ""})
 	doctor, _ = s.Doctor(nil, "--server", s.Base)
 	doctor.Reports(t, "reviews", "WARNING", "1 leads are in review")
 	s.Stop(t)
 	prints(s, output{"deliveries retry " + done, "1", ""},
 		output{"deliveries resend " + arrived + " --target crm", lead.Reference(arrived), ""},
+		output{"leads reject " + inReview, "changed                    1", ""},
+		output{"leads list --state rejected", lead.Reference(inReview), ""},
+		output{"leads release --all", "changed                    0", ""},
 		output{"leads release " + inReview, "changed                    1", ""},
 		output{"leads withdraw " + inReview + " --purpose marketing", "leads                      1", ""},
 	)
 	s.Start()
 	s.Arrives(arrived)
 	s.Arrives(inReview)
+	if out, code := s.Run("leads", "reject", inReview); code != 2 || !strings.Contains(out, "NOT_IN_REVIEW") {
+		t.Errorf("rejecting a delivered lead: %d %s", code, out)
+	}
 
 	s.Stubs.CRM.Remove("arrived@example.com")
 	prints(s, output{"deliveries resend " + lead.Reference(arrived) + " --target crm", lead.Reference(arrived), ""})

@@ -84,33 +84,6 @@ func TestLeadsAreFound(t *testing.T) {
 	}
 }
 
-// A lead in review is delivered only once it is released.
-func TestLeadsRelease(t *testing.T) {
-	t.Parallel()
-	s := apptest.NewSite(t).Start()
-	id := s.Submit("bot", `"website": "https://spam.example"`)
-
-	if d := s.DeliveriesOf(id); len(d) != 0 {
-		t.Fatalf("a lead in review is delivered: %+v", d)
-	}
-
-	s.Refuses(map[string]string{"deliveries resend " + id + " --target cms": "release it first"})
-	prints(s, output{"deliveries verify --fix", "leads                      0", ""})
-
-	prints(s, output{"leads reject " + id, "changed                    1", ""},
-		output{"leads list --state rejected", lead.Reference(id), ""},
-		output{"leads release --all", "changed                    0", ""},
-		output{"leads release " + lead.Reference(id), "changed                    1", ""},
-	)
-
-	s.Arrives(id)
-	for _, action := range []string{"release", "reject"} {
-		if out, code := s.Run("leads", action, id); code != 2 || !strings.Contains(out, "NOT_IN_REVIEW") {
-			t.Errorf("%s a delivered lead: %d %s", action, code, out)
-		}
-	}
-}
-
 func TestLeadsExport(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t)

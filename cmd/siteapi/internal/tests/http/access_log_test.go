@@ -11,8 +11,8 @@ import (
 )
 
 // accessEvents returns the events of the access log for a request id.
-func accessEvents(r *apptest.Process, id string) (found []map[string]any) {
-	for line := range strings.Lines(r.Log.String()) {
+func accessEvents(log *apptest.SyncBuffer, id string) (found []map[string]any) {
+	for line := range strings.Lines(log.String()) {
 		var event map[string]any
 		if json.Unmarshal([]byte(line), &event) == nil && event["request_id"] == id &&
 			event["message"] == "request" {
@@ -79,9 +79,9 @@ func TestAccessLog(t *testing.T) {
 
 	for _, tt := range tests {
 		r.Do("POST", tt.path, tt.body, "X-Request-Id: "+tt.id)
-		apptest.Eventually(t, "the request is logged", func() bool { return len(accessEvents(r, tt.id)) == 1 })
+		apptest.Eventually(t, "the request is logged", func() bool { return len(accessEvents(r.Log, tt.id)) == 1 })
 
-		event := accessEvents(r, tt.id)[0]
+		event := accessEvents(r.Log, tt.id)[0]
 		if event["status"] != tt.status {
 			t.Errorf("%s: status %v", tt.id, event["status"])
 		}
@@ -128,35 +128,42 @@ func TestRejectionsDoNotFloodTheLog(t *testing.T) {
 	}
 }
 
-// Health checks and preflight requests are not logged at level info. Health checks by GET
-// and HEAD have no rate limit.
+// Frequent successful requests, health checks and preflight requests are not logged at level
+// info. Health checks by GET and HEAD have no rate limit.
 func TestFrequentRequestsAreNotLogged(t *testing.T) {
 	t.Parallel()
-	r := apptest.Launch(t, t.TempDir(), "RATE_LIMITS=on")
-	preflight := []string{"Origin: https://site.example", "Access-Control-Request-Method: POST"}
-
-	if got := r.Do("OPTIONS", "/graphql", "", preflight...); got.Status != 204 {
-		t.Fatalf("a preflight request: %d", got.Status)
-	}
+	s := apptest.Start(t, "RATE_LIMITS=on", "TRUSTED_PROXIES=127.0.0.1")
 	for range 300 { // more than the burst of other routes
 		for _, method := range []string{"GET", "HEAD"} {
-			if got := r.Do(method, "/healthz", ""); got.Status != 200 {
+			if got := s.Do(method, "/healthz", ""); got.Status != 200 {
 				t.Fatalf("%s: %d", method, got.Status)
 			}
 		}
 	}
+	preflight := func() int {
+		return s.Do("OPTIONS", "/graphql", "", "Origin: https://site.example", "Access-Control-Request-Method: POST").Status
+	}
+	if status := preflight(); status != 204 {
+		t.Fatalf("a preflight request: %d", status)
+	}
+	s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil)
+	s.Do("POST", "/api/quote/track", `{"sessionId":"logged"}`)
 
-	r.Do("GET", "/api/none", "")
-	r.Logs(`"path":"…"`)
-	if log := r.Log.String(); strings.Count(log, `"message":"request"`) != 1 {
-		t.Errorf("the log has requests other than the last one:\n%s", log)
+	s.Query(`{ SiteSettings(id: "none") { contactEmail } }`, nil, "X-Request-Id: missing")
+	s.Query(`{ nothing }`, nil, "X-Request-Id: wrong")
+	s.Do("POST", "/api/quote/track", `{"sessionId":""}`, "X-Request-Id: bad-track")
+	s.Do("GET", "/api/none", "", "X-Request-Id: no-route")
+	logged := strings.Count(s.Log.String(), `"message":"request"`)
+	for _, id := range []string{"missing", "wrong", "bad-track", "no-route"} {
+		if logged != 4 || len(accessEvents(s.Log, id)) != 1 {
+			t.Errorf("%d requests are logged, want %s and three others:\n%s", logged, id, s.Log)
+		}
 	}
 
-	var got apptest.Response
 	for range 20_000 {
-		if got = r.Do("OPTIONS", "/graphql", "", preflight...); got.Status == 429 {
+		if preflight() == 429 {
 			return
 		}
 	}
-	t.Errorf("preflight requests are not limited: %d", got.Status)
+	t.Error("preflight requests are not limited")
 }

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -116,33 +115,6 @@ func TestHeadersOfPages(t *testing.T) {
 		if got := preflight(listed, origin, "b3"); got.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("from %s: %v", origin, got)
 		}
-	}
-}
-
-// Frequent successful requests are logged only at level debug.
-func TestSuccessesAreLoggedForDebugging(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t, "LOG_LEVEL=info", "TRUSTED_PROXIES=127.0.0.1")
-	for i := range 3 {
-		s.Query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil, fmt.Sprintf("X-Request-Id: read-%d", i))
-	}
-	s.Query(`{ SiteSettings(id: "none") { contactEmail } }`, nil, "X-Request-Id: missing")
-	s.Query(`{ nothing }`, nil, "X-Request-Id: wrong")
-	s.Do("POST", "/api/quote/track", `{"sessionId":"logged"}`, "X-Request-Id: rest-track")
-	s.Do("POST", "/api/quote/track", `{"sessionId":""}`, "X-Request-Id: bad-track")
-
-	var found []string
-	for line := range strings.Lines(s.Log.String()) {
-		var event struct {
-			RequestID string `json:"request_id"`
-		}
-		must(t, json.Unmarshal([]byte(line), &event))
-		if strings.Contains(line, `"message":"request"`) {
-			found = append(found, event.RequestID)
-		}
-	}
-	if want := []string{"missing", "wrong", "bad-track"}; !slices.Equal(found, want) {
-		t.Errorf("logged: %q, want %q", found, want)
 	}
 }
 
