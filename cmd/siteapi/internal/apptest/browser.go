@@ -22,27 +22,11 @@ func NewBrowser(t *testing.T, address string) *Browser {
 	return &Browser{T: t, Base: "http://" + strings.TrimPrefix(address, "http://")}
 }
 
-// open sends a request with the cookie.
-func (b *Browser) open(method, path, body string, headers ...string) *http.Response {
-	b.T.Helper()
-	own := []string{"Content-Type: application/json"}
-	if b.Cookie != nil {
-		own = append(own, "Cookie: "+b.Cookie.Name+"="+b.Cookie.Value)
-	}
-
-	headers = append(own, headers...)
-	resp, err := Send(b.T.Context(), http.DefaultClient, method, b.Base+path, body, headers...)
-	must(b.T, err)
-	return resp
-}
-
 // Send sends a request with the cookie, and returns the response and its JSON.
 func (b *Browser) Send(method, path, body string, headers ...string) (*http.Response, map[string]any) {
 	b.T.Helper()
-	resp := b.open(method, path, body, headers...)
-	defer func() { _ = resp.Body.Close() }()
 	response := map[string]any{}
-	_ = json.NewDecoder(resp.Body).Decode(&response) // HTML pages are not JSON
+	resp := b.exchange(&response, method, path, body, headers...)
 	return resp, response
 }
 
@@ -50,11 +34,19 @@ func (b *Browser) Send(method, path, body string, headers ...string) (*http.Resp
 func (b *Browser) query(path, document string, to any, headers ...string) *http.Response {
 	b.T.Helper()
 	body, _ := json.Marshal(object{"query": document})
-	resp := b.open("POST", path, string(body), headers...)
-	defer func() { _ = resp.Body.Close() }()
-	if err := json.NewDecoder(resp.Body).Decode(to); err != nil {
-		b.T.Errorf("%s: %d %v", document, resp.StatusCode, err)
+	return b.exchange(to, "POST", path, string(body), headers...)
+}
+
+// exchange sends a request with the cookie, and decodes the response if it is JSON.
+func (b *Browser) exchange(to any, method, path, body string, headers ...string) *http.Response {
+	b.T.Helper()
+	if b.Cookie != nil {
+		headers = append(headers, "Cookie: "+b.Cookie.Name+"="+b.Cookie.Value)
 	}
+	resp, err := Send(b.T.Context(), http.DefaultClient, method, b.Base+path, body, headers...)
+	must(b.T, err)
+	defer func() { _ = resp.Body.Close() }()
+	_ = json.NewDecoder(resp.Body).Decode(to) // HTML pages are not JSON
 	return resp
 }
 

@@ -26,16 +26,13 @@ type Vendors struct {
 	CRM *hubspottest.Server
 }
 
+// ReadToken is a token of the CMS that may only read.
+const ReadToken = "hush-reader"
+
 // NewVendors starts both stubs, the CMS with the sample content.
 func NewVendors(t *testing.T) *Vendors {
 	t.Helper()
-	return NewVendorsWith(t, sanitytest.Options{}, hubspottest.Options{})
-}
-
-// NewVendorsWith starts both stubs with options.
-func NewVendorsWith(t *testing.T, s sanitytest.Options, h hubspottest.Options) *Vendors {
-	t.Helper()
-	f := &Vendors{t, sanitytest.New(s), hubspottest.New(h)}
+	f := &Vendors{t, sanitytest.New(sanitytest.Options{ReadToken: ReadToken}), hubspottest.New(hubspottest.Options{})}
 	t.Cleanup(f.CRM.Close)
 	t.Cleanup(f.CMS.Close)
 

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/oauth2"
 
@@ -36,10 +35,12 @@ var errScope = refused(errors.New("the provider returned the error invalid_scope
 
 // refuse serves a page with the reason why signing in failed and a link to try again.
 func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	code, reason := schema.CodeForbidden, "refused"
+	coded, _ := errors.AsType[*schema.Error](err) // All errors of signing in are of this type.
+	header, reason := w.Header(), "refused"
 	switch {
 	case isUnavailable(err):
-		code, reason = schema.CodeUpstreamUnavailable, "unavailable"
+		reason = "unavailable"
+		header.Set("Retry-After", strconv.Itoa(coded.RetrySeconds()))
 	case errors.Is(err, errNoRole):
 		reason = "no_role"
 	}
@@ -50,18 +51,14 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		panic(err) // the file is part of the program
 	}
 	locale, nonce := schema.AcceptedLocale(r.Header), rand.Text()
-	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Security-Policy",
 		"default-src 'none'; style-src 'nonce-"+nonce+"'; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "no-referrer")
-	if code == schema.CodeUpstreamUnavailable {
-		header.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
-	}
 
-	w.WriteHeader(code.Status())
+	w.WriteHeader(coded.Code.Status())
 	_ = template.Must(template.New("refused").Parse(refusedPage)).Execute(w, map[string]any{
 		"Words":     words[locale],
 		"Message":   strings.ReplaceAll(words[locale][reason], "{{claim}}", s.OIDCGroupsClaim),
@@ -78,16 +75,8 @@ func refused(err error) error {
 	return &schema.Error{Code: schema.CodeForbidden, Message: "Signing in was refused.", Err: loggable(err)}
 }
 
-// retryAfter is the pause before another attempt while the provider is unavailable.
-const retryAfter = 10 * time.Second
-
 func unavailable(err error) error {
-	return &schema.Error{
-		Code:       schema.CodeUpstreamUnavailable,
-		Message:    "Signing in is not possible at the moment.",
-		RetryAfter: retryAfter,
-		Err:        loggable(err),
-	}
+	return schema.Unavailable("Signing in is not possible at the moment.", loggable(err))
 }
 
 func isUnavailable(err error) bool {

@@ -18,7 +18,6 @@ import (
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/command"
-	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
@@ -197,7 +196,8 @@ func TestCRMSetup(t *testing.T) {
 		"none":        "quote_pdf_url: created",
 		"crm.schemas": "the token lacks a scope: MISSING_SCOPES",
 	} {
-		stubs := apptest.NewVendorsWith(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{lacked}})
+		stubs := apptest.NewVendors(t)
+		stubs.CRM.Restrict(hubspottest.Options{Lacks: []string{lacked}})
 		out, code := apptest.Command(t, stubs.Env(), "crm", "setup")
 		if (code == 0) != (lacked == "none") || !strings.Contains(out, want) {
 			t.Errorf("%d %s, want %s", code, out, want)

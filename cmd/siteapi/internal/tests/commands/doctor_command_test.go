@@ -13,7 +13,6 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
-	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
@@ -191,13 +190,10 @@ func TestDoctorContinuesAfterInvalidSettings(t *testing.T) {
 
 func TestDoctorOnUpstreams(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewSite(t)
-	s.Stubs = apptest.NewVendorsWith(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
-	s.Env = append(s.Env, s.Stubs.Env()...)
-
+	s := apptest.NewRemoteSite(t)
 	for _, tt := range []struct{ env, check, state, words string }{
 		{"CONTENT_TYPES=herosection,heroSection", "content", "WARNING", "document of type herosection"},
-		{"SANITY_TOKEN=hush-reader", "cms leads", "FAILED", "role Editor"},
+		{"SANITY_TOKEN=" + apptest.ReadToken, "cms leads", "FAILED", "role Editor"},
 		{"HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
 		{"HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "check whether HUBSPOT_TOKEN is valid"},
 		{"HUBSPOT_DEAL_STAGE=default/nothing", "crm", "FAILED", "does not have this pipeline and stage: `siteapi crm setup` lists"},

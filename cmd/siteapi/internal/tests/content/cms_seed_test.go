@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
 // The sample company is added only once and only to an empty dataset. A service then
 // serves it.
 func TestSeed(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendorsWith(t, sanitytest.Options{ReadToken: "reader"}, hubspottest.Options{})
+	stubs := apptest.NewVendors(t)
 	sample := len(stubs.CMS.Documents())
 	s := apptest.NewSite(t, append(stubs.Env(), "CMS_WATCH=off")...)
 
@@ -46,7 +44,7 @@ func TestSeed(t *testing.T) {
 	// not count as content.
 	replace(`{"_id":"quoteSubmission.x","_type":"quoteSubmission"}`)
 	seeds("nothing was added", 2, 1)
-	s.Env = append(s.Env, "SANITY_TOKEN=reader")
+	s.Env = append(s.Env, "SANITY_TOKEN="+apptest.ReadToken)
 	seeds("refused", 1, 1, "--yes")
 	s.Env = s.Env[:len(s.Env)-1]
 

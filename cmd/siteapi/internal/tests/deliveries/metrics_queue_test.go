@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/upstream/faulttest"
 )
 
 func TestDeliveryMetrics(t *testing.T) {
 	t.Parallel()
-	stubs := apptest.NewVendorsWith(t, sanitytest.Options{}, hubspottest.Options{Lacks: []string{"crm.schemas"}})
+	stubs := apptest.NewVendors(t)
+	stubs.CRM.Restrict(hubspottest.Options{Lacks: []string{"crm.schemas"}})
 	s := apptest.Start(t, stubs.Env("DELIVERY_RETRY_MAX=1s", apptest.Quick)...)
 
 	value := func(name string, labels ...string) float64 {
