@@ -35,11 +35,9 @@ func (d commands) backupCommand() *cobra.Command {
 }
 
 func (d commands) restoreCommand() *cobra.Command {
-	var from string
-	command := d.command("restore", "restore a backup into an empty DATA_DIR",
-		databaseSettings(), func(ctx context.Context, c *call) error { return restoreBackup(ctx, c, from) },
+	command := d.command("restore", "restore a backup into an empty DATA_DIR", databaseSettings(), restoreBackup,
 		"siteapi restore --from siteapi-2026-01-31.tar.gz")
-	command.Flags().StringVar(&from, "from", "", "`file` to restore, or - for standard input")
+	command.Flags().String("from", "", "`file` to restore, or - for standard input")
 	return command
 }
 
@@ -184,8 +182,8 @@ func addFile(archive *tar.Writer, folder fs.FS, name string) error {
 	return err
 }
 
-func restoreBackup(ctx context.Context, c *call, from string) error {
-	s := c.settings
+func restoreBackup(ctx context.Context, c *call) error {
+	s, from := c.settings, c.flag("from")
 	err := postgres(s, "pg_restore --clean --if-exists --no-owner --single-transaction "+
 		"--dbname=\"$DATABASE_URL\" siteapi.dump")
 	if err != nil {

@@ -18,24 +18,22 @@ import (
 func (d commands) cmsCommands() *cobra.Command {
 	settings := []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER"}
 
-	var create, yes bool
 	setup := d.command("setup",
 		"print the webhook that the CMS needs and missing settings, or create it; safe to repeat",
-		append(settings, "SITE_URL"),
-		func(ctx context.Context, c *call) error { return setUpCMS(ctx, c, create) },
+		append(settings, "SITE_URL"), setUpCMS,
 		"siteapi cms setup")
-	setup.Flags().BoolVar(&create, "create", false,
+	setup.Flags().Bool("create", false,
 		"create the webhook unless one for this address exists; the token needs the permission")
 
 	seed := d.command("seed", "publish the sample content in an empty dataset, after asking",
-		settings, func(ctx context.Context, c *call) error { return seedCMS(ctx, c, yes) },
+		settings, seedCMS,
 		"siteapi cms seed")
-	seed.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	seed.Flags().Bool("yes", false, "do not ask")
 
 	return group("cms", "prepare the CMS", setup, seed)
 }
 
-func setUpCMS(ctx context.Context, c *call, create bool) error {
+func setUpCMS(ctx context.Context, c *call) error {
 	s := c.settings
 	driver, err := c.open.CMS()
 	if err != nil {
@@ -70,7 +68,7 @@ func setUpCMS(ctx context.Context, c *call, create bool) error {
 	}
 
 	switch {
-	case !create:
+	case c.flag("create") != "true":
 		return nil
 	case s.SiteURL == "" || hook.Token == "":
 		return errors.New("cannot create the webhook: set SITE_URL and CMS_WEBHOOK_SECRET first")
@@ -90,7 +88,7 @@ func first(values []string) string { return append(values, "")[0] }
 
 // seedCMS publishes the sample content in a dataset without other content. It is safe to
 // repeat: existing documents stay unchanged.
-func seedCMS(ctx context.Context, c *call, yes bool) error {
+func seedCMS(ctx context.Context, c *call) error {
 	s := c.settings
 	driver, err := c.open.CMS()
 	if err != nil {
@@ -134,7 +132,7 @@ func seedCMS(ctx context.Context, c *call, yes bool) error {
 	case len(missing) == 0:
 		c.printLine("%s already has all sample documents: nothing was added", dataset)
 		return nil
-	case !yes && !confirmed(c.in, c.errOut, question):
+	case c.flag("yes") != "true" && !c.confirmed(question):
 		return finding("nothing was added")
 	}
 	if err := seeder.Seed(ctx, docs); err != nil {

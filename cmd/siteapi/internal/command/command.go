@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -87,9 +86,8 @@ func summaries() map[string]string {
 // call is a call of a command, with its systems.
 type call struct {
 	commands commands
-	in       io.Reader
+	line     *cobra.Command
 	out      *bufio.Writer // The first error fails the command.
-	errOut   io.Writer
 	settings *config.Settings
 	wrong    config.Problems // invalid settings, if the command needs all settings
 	open     systems.Opener  // opens the systems that the settings name
@@ -100,6 +98,9 @@ type call struct {
 }
 
 func (c *call) printLine(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
+
+// flag returns the value of a flag of the command.
+func (c *call) flag(name string) string { return c.line.Flag(name).Value.String() }
 
 // command returns a command without arguments. It fails if one of its settings is
 // invalid. A command with an empty list of settings needs all of them, and reports their
@@ -112,14 +113,8 @@ func (d commands) command(
 		Short:   short,
 		Example: "  " + strings.Join(examples, "\n  "),
 		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) (err error) {
-			c := &call{
-				commands: d,
-				in:       command.InOrStdin(),
-				out:      bufio.NewWriter(command.OutOrStdout()),
-				errOut:   command.ErrOrStderr(),
-			}
-
+		RunE: func(line *cobra.Command, _ []string) (err error) {
+			c := &call{commands: d, line: line, out: bufio.NewWriter(line.OutOrStdout())}
 			c.settings, err = config.Read(d.getenv, settings...)
 			switch {
 			case len(settings) == 0:
@@ -136,8 +131,8 @@ func (d commands) command(
 					Level(zerolog.WarnLevel).With().Timestamp().Logger(),
 				Metrics: telemetry.NewMetrics(d.version),
 			}
-			err = errors.Join(do(command.Context(), c), c.out.Flush())
-			return errors.Join(err, c.close(command.Context()))
+			err = errors.Join(do(line.Context(), c), c.out.Flush())
+			return errors.Join(err, c.close(line.Context()))
 		},
 	}
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,14 +59,8 @@ func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
 		}
 	}
 
-	var command *cobra.Command
 	short := strings.ToLower(op.Title[:1]) + op.Title[1:]
-	command = d.command(use, short, append(r.needs.settings, "TIME_ZONE"), func(ctx context.Context, c *call) error {
-		if (r.json || r.csv) && !command.Flags().Changed("limit") {
-			r.limit = 0
-		}
-		return r.run(ctx, c)
-	}, op.Command.Examples...)
+	command := d.command(use, short, append(r.needs.settings, "TIME_ZONE"), r.run, op.Command.Examples...)
 	command.Long = strings.TrimSpace(short + "\n\n" + op.Description)
 	command.Args = r.readArgs
 	r.flags(command)

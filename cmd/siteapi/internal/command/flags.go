@@ -70,10 +70,10 @@ func writeFile(folder, path string, overwrite bool, write func(io.Writer) error)
 }
 
 // confirmed asks a question, and reports whether the answer is y.
-func confirmed(in io.Reader, out io.Writer, question string) bool {
-	_, _ = fmt.Fprint(out, question+" [y/N] ")
-	line, _ := bufio.NewReader(in).ReadString('\n')
-	return strings.EqualFold(strings.TrimSpace(line), "y")
+func (c *call) confirmed(question string) bool {
+	c.line.PrintErr(question + " [y/N] ")
+	answer, _ := bufio.NewReader(c.line.InOrStdin()).ReadString('\n')
+	return strings.EqualFold(strings.TrimSpace(answer), "y")
 }
 
 // parseTime returns the time that a flag names, or a time before now for a duration. A day

@@ -27,20 +27,18 @@ func (d commands) mailCommands() *cobra.Command {
 	p := previewMail{}
 	preview := d.command("preview", "write a mail about a lead to an .eml file without sending it", settings, p.run,
 		"siteapi mail preview --lead LR4LB5AK --locale es --drafts --output mail.eml")
-	preview.Flags().StringVar(&p.lead, "lead", "", "id, PDF reference or address of the `lead`")
+	preview.Flags().String("lead", "", "id, PDF reference or address of the `lead`")
 	_ = preview.MarkFlagRequired("lead")
-	preview.Flags().StringVar(&p.kind, "mail", "visitor", "the `mail`: visitor or sales")
+	preview.Flags().String("mail", "visitor", "the `mail`: visitor or sales")
 	preview.Flags().Func("locale", "`language` of the mail; default: that of the lead", func(given string) error {
 		return p.locale.UnmarshalGQL(given)
 	})
-	preview.Flags().BoolVar(&p.drafts, "drafts", false, "show the current texts and settings of the CMS, also unpublished ones")
+	preview.Flags().Bool("drafts", false, "show the current texts and settings of the CMS, also unpublished ones")
 	p.output.flags(preview.Flags(), "`file` to write, readable only by you; default: standard output")
 
-	to := ""
-	test := d.command("test", "send the visitor's mail about a sample lead", settings,
-		func(ctx context.Context, c *call) error { return testMail(ctx, c, to) },
+	test := d.command("test", "send the visitor's mail about a sample lead", settings, testMail,
 		"siteapi mail test --to me@example.com")
-	test.Flags().StringVar(&to, "to", "", "`address` of the recipient")
+	test.Flags().String("to", "", "`address` of the recipient")
 	_ = test.MarkFlagRequired("to")
 
 	return group("mail", "preview mails about leads, and test the mail server", preview, test)
@@ -85,14 +83,13 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 
 // previewMail writes a mail about a stored lead to a file.
 type previewMail struct {
-	lead, kind string
-	locale     schema.Locale
-	drafts     bool
-	output     output
+	locale schema.Locale
+	output output
 }
 
 func (cmd *previewMail) run(ctx context.Context, c *call) error {
-	if cmd.kind != "visitor" && cmd.kind != "sales" {
+	kind := c.flag("mail")
+	if kind != "visitor" && kind != "sales" {
 		return errors.New("--mail: must be visitor or sales")
 	}
 	if err := c.openDatabase(ctx); err != nil {
@@ -102,17 +99,17 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	l, err := (&leads.Resolver{Store: c.db.Store}).Find(ctx, cmd.lead)
+	l, err := (&leads.Resolver{Store: c.db.Store}).Find(ctx, c.flag("lead"))
 	if err == nil {
 		l, err = c.db.Store.Lead(ctx, l.ID) // The whole lead includes its texts.
 	}
 	if err != nil {
 		return err
 	}
-	if cmd.drafts {
+	if c.flag("drafts") == "true" {
 		ctx = request.WithCaller(ctx, request.Caller{Preview: "drafts"})
 	}
-	m, err := c.compose(ctx, l, cmd.kind, cmd.locale)
+	m, err := c.compose(ctx, l, kind, cmd.locale)
 	if err != nil {
 		return err
 	}
@@ -137,7 +134,7 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 }
 
 // testMail sends the visitor's mail about a sample lead.
-func testMail(ctx context.Context, c *call, to string) error {
+func testMail(ctx context.Context, c *call) error {
 	sender := c.open.Mail()
 	if sender == nil {
 		return errors.New("SMTP_URL is required: set the mail server")
@@ -155,7 +152,7 @@ func testMail(ctx context.Context, c *call, to string) error {
 	id := fmt.Sprintf("testmail-%d", now.UnixNano())
 	m, err := c.compose(ctx, lead.Lead{
 		ID:          id,
-		Contact:     lead.Contact{FirstName: "Ana", LastName: "Pop", Email: to},
+		Contact:     lead.Contact{FirstName: "Ana", LastName: "Pop", Email: c.flag("to")},
 		Selections:  lead.Selections{ProjectType: "web-app", Features: []string{"blog", "payments"}},
 		Estimate:    lead.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
 		SubmittedAt: now,

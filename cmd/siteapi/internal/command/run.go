@@ -25,8 +25,11 @@ type runner func(
 // run runs the operation and prints its result.
 func (r *document) run(ctx context.Context, c *call) error {
 	question := r.op.Command.Confirm
-	if question != "" && !r.yes && !confirmed(c.in, c.errOut, question) {
+	if question != "" && !r.yes && !c.confirmed(question) {
 		return errors.New("nothing was done: answer y or add --yes")
+	}
+	if (r.json || r.csv) && !c.line.Flags().Changed("limit") {
+		r.limit = 0
 	}
 	if r.op.Argument(argDryRun) != nil {
 		r.arguments[argDryRun] = !r.yes

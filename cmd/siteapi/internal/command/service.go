@@ -66,7 +66,7 @@ func printConfig(_ context.Context, c *call) error {
 	}
 	c.printLine("%s", strings.Join(c.settings.Lines(), "\n"))
 	for _, warning := range c.settings.Warnings {
-		_, _ = fmt.Fprintln(c.errOut, "siteapi:", warning)
+		c.line.PrintErrln("siteapi:", warning)
 	}
 	return nil
 }
