@@ -25,12 +25,11 @@ import (
 )
 
 func (d commands) backupCommand() *cobra.Command {
-	var file output
 	command := d.command("backup", "write a backup of DATA_DIR to a file, even while the service is running",
-		databaseSettings(), func(ctx context.Context, c *call) error { return writeBackup(ctx, c, file) },
+		databaseSettings(), writeBackup,
 		"siteapi backup --output siteapi-$(date +%F).tar.gz",
 		"siteapi backup --output - | age -r age1… > siteapi.tar.gz.age")
-	file.flags(command.Flags(), "`file` to write, readable only by you, or - for standard output")
+	outputFlags(command.Flags(), "`file` to write, readable only by you, or - for standard output")
 	return command
 }
 
@@ -63,14 +62,14 @@ func postgres(s *config.Settings, line string) error {
 		"First remove parameters from DATABASE_URL that only this service uses, such as pool_max_conns")
 }
 
-func writeBackup(ctx context.Context, c *call, file output) error {
-	s := c.settings
+func writeBackup(ctx context.Context, c *call) error {
+	s, path := c.settings, c.flag("output")
 	err := postgres(s, "pg_dump --format=custom --no-owner --file=siteapi.dump.part \"$DATABASE_URL\" && "+
 		"mv siteapi.dump.part siteapi.dump")
 	if err != nil {
 		return err
 	}
-	if file.path == "" {
+	if path == "" {
 		return errors.New("--output: set the file to write")
 	}
 	if err := systems.CheckDatabase(s); err != nil {
@@ -78,8 +77,8 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 	}
 
 	folder := s.DataDir
-	if file.path != "-" {
-		folder = filepath.Dir(file.path)
+	if path != "-" {
+		folder = filepath.Dir(path)
 	}
 	staging, remove, err := newStaging(folder, backupPrefix)
 	if err != nil {
@@ -91,8 +90,7 @@ func writeBackup(ctx context.Context, c *call, file output) error {
 	if err != nil {
 		return err
 	}
-	file.staging = staging
-	return file.write(c.out, func(w io.Writer) (string, error) {
+	return c.write(staging, func(w io.Writer) (string, error) {
 		return fmt.Sprintf("%d leads, %d sessions", leads, sessions),
 			writeArchive(w, staging, s.DataDir)
 	})

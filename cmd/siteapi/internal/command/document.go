@@ -37,7 +37,6 @@ type document struct {
 	limit     int // maximum number of items in a list; 0: all
 
 	json, csv, yes bool
-	output         output
 	server         string
 	zone           *time.Location // time zone of tables
 }
@@ -76,7 +75,7 @@ func (r *document) flags(c *cobra.Command) {
 	if len(r.op.Command.Columns) > 0 {
 		f.BoolVar(&r.csv, "csv", false, "print CSV for spreadsheets")
 	}
-	r.output.flags(f, "`file` to write, readable only by you; default: standard output")
+	outputFlags(f, "`file` to write, readable only by you; default: standard output")
 	if slices.Contains(r.needs.settings, "LISTEN_ADDR") {
 		serverFlag(f, &r.server)
 	}

@@ -26,38 +26,32 @@ func serverFlag(f *pflag.FlagSet, address *string) {
 	})
 }
 
-// output is the file that a command writes, or standard output.
-type output struct {
-	path      string
-	overwrite bool
-	staging   string // folder of the file until it is complete; empty: its own
+func outputFlags(f *pflag.FlagSet, usage string) {
+	f.StringP("output", "o", "", usage)
+	f.Bool("overwrite", false, "replace the file if it exists")
 }
 
-func (o *output) flags(f *pflag.FlagSet, usage string) {
-	f.StringVarP(&o.path, "output", "o", "", usage)
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file if it exists")
-}
-
-// write calls write with the file or standard output, and prints a summary for a file. It
-// fails before calling write if the file exists and must not be replaced, so write can
-// record the export in the audit without recording one that was refused.
-func (o *output) write(out io.Writer, write func(io.Writer) (what string, err error)) error {
-	if o.path == "" || o.path == "-" {
-		_, err := write(out)
+// write calls write with the file of --output or standard output, and prints a summary for
+// a file. It fails before calling write if the file exists and must not be replaced, so
+// write can record the export in the audit without recording one that was refused. Until
+// the file is complete it is in the staging folder, or in its own if that is empty.
+func (c *call) write(staging string, write func(io.Writer) (what string, err error)) error {
+	path, what := c.flag("output"), ""
+	if path == "" || path == "-" {
+		_, err := write(c.out)
 		return err
 	}
 
-	what := ""
-	folder := cmp.Or(o.staging, filepath.Dir(o.path))
-	err := writeFile(folder, o.path, o.overwrite, func(w io.Writer) (err error) {
+	overwrite := c.flag("overwrite") == "true"
+	err := writeFile(cmp.Or(staging, filepath.Dir(path)), path, overwrite, func(w io.Writer) (err error) {
 		what, err = write(w)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	_, err = fmt.Fprintf(out, "%s: %s\n", o.path, what)
-	return err
+	c.printLine("%s: %s", path, what)
+	return nil
 }
 
 // writeFile writes a file that only its owner may read. The file appears complete and

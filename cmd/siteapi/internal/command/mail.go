@@ -24,17 +24,14 @@ func (d commands) mailCommands() *cobra.Command {
 	settings := append(databaseSettings(), "CMS_DRIVER", "CONTENT_TYPES", "LOGO_HOSTS",
 		"SITE_URL", "ADMIN_PAGE", "SMTP_URL", "MAIL_FROM")
 
-	p := previewMail{}
-	preview := d.command("preview", "write a mail about a lead to an .eml file without sending it", settings, p.run,
+	preview := d.command("preview", "write a mail about a lead to an .eml file without sending it", settings, previewMail,
 		"siteapi mail preview --lead LR4LB5AK --locale es --drafts --output mail.eml")
 	preview.Flags().String("lead", "", "id, PDF reference or address of the `lead`")
 	_ = preview.MarkFlagRequired("lead")
 	preview.Flags().String("mail", "visitor", "the `mail`: visitor or sales")
-	preview.Flags().Func("locale", "`language` of the mail; default: that of the lead", func(given string) error {
-		return p.locale.UnmarshalGQL(given)
-	})
+	preview.Flags().String("locale", "", "`language` of the mail; default: that of the lead")
 	preview.Flags().Bool("drafts", false, "show the current texts and settings of the CMS, also unpublished ones")
-	p.output.flags(preview.Flags(), "`file` to write, readable only by you; default: standard output")
+	outputFlags(preview.Flags(), "`file` to write, readable only by you; default: standard output")
 
 	test := d.command("test", "send the visitor's mail about a sample lead", settings, testMail,
 		"siteapi mail test --to me@example.com")
@@ -52,7 +49,7 @@ func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lea
 
 // compose writes a mail about a lead, once the content is open. The default language is
 // that of the lead.
-func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale schema.Locale) (*mail.Message, error) {
+func (c *call) compose(ctx context.Context, l lead.Lead, kind, locale string) (*mail.Message, error) {
 	if c.settings.MailFrom.Address == "" {
 		return nil, errors.New("MAIL_FROM is required: set the sender's address")
 	}
@@ -73,7 +70,7 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 	if kind == "sales" {
 		write = mailer.SalesMail
 	}
-	m, err := write(ctx, &l, schema.LocaleOrDefault(cmp.Or(string(locale), l.Locale)))
+	m, err := write(ctx, &l, schema.LocaleOrDefault(cmp.Or(locale, l.Locale)))
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +79,11 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind string, locale sch
 }
 
 // previewMail writes a mail about a stored lead to a file.
-type previewMail struct {
-	locale schema.Locale
-	output output
-}
-
-func (cmd *previewMail) run(ctx context.Context, c *call) error {
-	kind := c.flag("mail")
+func previewMail(ctx context.Context, c *call) error {
+	locale, kind := c.flag("locale"), c.flag("mail")
+	if _, known := schema.ParseLocale(locale); locale != "" && !known {
+		return fmt.Errorf("--locale: must be one of %v", schema.Locales())
+	}
 	if kind != "visitor" && kind != "sales" {
 		return errors.New("--mail: must be visitor or sales")
 	}
@@ -109,13 +104,13 @@ func (cmd *previewMail) run(ctx context.Context, c *call) error {
 	if c.flag("drafts") == "true" {
 		ctx = request.WithCaller(ctx, request.Caller{Preview: "drafts"})
 	}
-	m, err := c.compose(ctx, l, kind, cmd.locale)
+	m, err := c.compose(ctx, l, kind, locale)
 	if err != nil {
 		return err
 	}
 	m.ID = "preview@" + mail.Domain(m.From.Address)
 
-	return cmd.output.write(c.out, func(w io.Writer) (string, error) {
+	return c.write("", func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
 		if err == nil {
 			err = c.db.Store.Record(ctx, store.AuditEntry{

@@ -43,7 +43,7 @@ func (r *document) run(ctx context.Context, c *call) error {
 	}
 
 	var response json.RawMessage
-	err = r.output.write(c.out, func(w io.Writer) (_ string, err error) {
+	err = c.write("", func(w io.Writer) (_ string, err error) {
 		more := false
 		if response, more, err = r.fetch(ctx, run, w); err == nil && r.op.Command.Text == "" {
 			err = r.print(w, response, more)

@@ -12,9 +12,7 @@ import (
 
 func TestCORS(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t,
-		"CORS_ALLOWED_ORIGINS=https://site.example, https://other.example",
-	)
+	s := apptest.Start(t, "CORS_ALLOWED_ORIGINS=https://site.example, https://other.example")
 
 	allowed := s.Do("GET", "/api/cache/clear", "", "Origin: https://other.example")
 	if allowed.Header.Get("Access-Control-Allow-Origin") != "https://other.example" ||
