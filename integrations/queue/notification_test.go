@@ -112,10 +112,11 @@ func TestManyChanges(t *testing.T) {
 	c := &cdn{}
 	q := onSQLite(t)(t, notifying(map[string]*cdn{"edge": c}, 2*time.Second))
 	q.start(t)
+	var last time.Time
 	for range 30 {
+		last = time.Now()
 		q.change(t)
 	}
-	last := time.Now()
 
 	eventually(t, "the receiver is up to date", func() bool { return !q.behind(t, "edge") })
 	_, calls := c.count()

@@ -21,9 +21,7 @@ func end(t *testing.T, db Store, id string, state lead.DeliveryState) {
 func endAt(t *testing.T, db Store, id string, target lead.Target, state lead.DeliveryState) {
 	t.Helper()
 	d := theDelivery(t, db, id, target)
-	if d.State, d.FinishedAt = state, When(); state == lead.NotSent {
-		d.Reason = "no mail server"
-	}
+	d.State, d.FinishedAt = state, When()
 	ok(t, db.EndAttempt(t.Context(), d))
 }
 

@@ -41,7 +41,7 @@ func (j *Jobs) Enqueue(
 	}
 
 	for _, id := range ids {
-		err = errors.Join(err, j.NotifyOwner(context.Background(), id, nil))
+		err = errors.Join(err, j.fail(id))
 		for _, target := range targets {
 			d := lead.Delivery{LeadID: id, Target: target, State: lead.Pending, MaxAttempts: 9, CreatedAt: When()}
 			d.Job = j.last.Add(1)
@@ -52,11 +52,13 @@ func (j *Jobs) Enqueue(
 }
 
 // NotifyOwner stores no job.
-func (j *Jobs) NotifyOwner(_ context.Context, owner string, _ []string) error {
+func (j *Jobs) NotifyOwner(_ context.Context, owner string, _ []string) error { return j.fail(owner) }
+
+func (j *Jobs) fail(id string) error {
 	if j == nil || j.Fail == nil {
 		return nil
 	}
-	return j.Fail(owner)
+	return j.Fail(id)
 }
 
 // Complete does nothing, because no jobs are stored.
