@@ -3,7 +3,6 @@ package quotepdf
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -173,40 +172,6 @@ func TestPdfWithALateLogo(t *testing.T) {
 
 	if n := logo.loads.Load(); n != 1 {
 		t.Errorf("the logo was loaded %d times", n)
-	}
-}
-
-// TestPdfCompanyLines checks the labels in the document's language and the links.
-func TestPdfCompanyLines(t *testing.T) {
-	t.Parallel()
-	text := func(s string) *string { return &s }
-
-	settings := &content.Settings{
-		Website: "https://www.lumen.example/",
-		Shown: &schema.SiteSettings{
-			ContactPhones: []*schema.ContactPhoneNumber{
-				{
-					Number:          "+44 20 7946 0018",
-					Label:           &schema.LocalizedString{En: text("Sales"), Ro: text("Vânzări")},
-					DisplayLocation: []string{"contact"},
-				},
-				{Number: "+44 20 7946 0019", DisplayLocation: []string{"footer"}},
-			},
-			ContactEmail: text("hello@lumen.example"),
-			Address:      &schema.PostalAddress{Street: text("Main Street 1"), City: text("London")},
-		},
-	}
-
-	want := []pdf.Line{
-		{Text: "Main Street 1"},
-		{Text: "London"},
-		{Text: "Vânzări: +44 20 7946 0018", Link: "tel:+442079460018"},
-		{Text: "hello@lumen.example", Link: "mailto:hello@lumen.example"},
-		{Text: "www.lumen.example", Link: "https://www.lumen.example/"},
-	}
-
-	if got := companyLines(settings, schema.LocaleRo); !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

@@ -70,6 +70,18 @@ func TestQuotePage(t *testing.T) {
 			t.Errorf("%s: %s", locale, page)
 		}
 		wantTextsOfPDF(t, s, id, locale, page)
+
+		// The company's lines, in the visitor's language, but not what is only for the site's footer.
+		label := map[schema.Locale]string{"en": "Sales", "es": "Ventas", "ro": "Vânzări"}[locale]
+		plain := blanks.ReplaceAllString(html.UnescapeString(page), " ")
+		for _, want := range []string{
+			"12 Lantern Yard", "SE1 0AA London", "Greater London, United Kingdom", label + ": +44 20 7946 0018", `"tel:+442079460018"`,
+			`"mailto:hello@lumen-studio.example"`, `"https://lumen-studio.example"`,
+		} {
+			if !strings.Contains(plain, want) || strings.Contains(plain, "+44 113 496 0102") {
+				t.Errorf("%s: the page lacks %q or has more: %s", locale, want, plain)
+			}
+		}
 	}
 }
 
