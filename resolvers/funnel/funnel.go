@@ -269,8 +269,7 @@ func (reached steps) list() []*schema.FunnelStep {
 	for i, name := range schema.AllFunnelStepName {
 		list[i] = &schema.FunnelStep{Name: name, Count: reached[i]}
 		if i > 0 && reached[i-1] > 0 {
-			conversion := float64(reached[i]) / float64(reached[i-1])
-			list[i].Conversion = &conversion
+			list[i].Conversion = new(float64(reached[i]) / float64(reached[i-1]))
 		}
 	}
 	return list

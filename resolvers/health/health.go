@@ -65,12 +65,12 @@ func remedy(err error, advice string) string {
 
 func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	report := func(state schema.HealthState, detail, advice string) {
-		detail = strings.Join(strings.Fields(detail), " ")
-		check := &schema.HealthCheck{Name: c.Name, State: state, Detail: &detail}
-		if advice != "" {
-			check.Advice = &advice
-		}
-		found = append(found, check)
+		found = append(found, &schema.HealthCheck{
+			Name:   c.Name,
+			State:  state,
+			Detail: new(strings.Join(strings.Fields(detail), " ")),
+			Advice: schema.Optional(advice),
+		})
 	}
 	warn := func(detail, advice string) { report(schema.HealthStateWarning, detail, advice) }
 

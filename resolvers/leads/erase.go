@@ -159,7 +159,7 @@ func (e *erasure) inside() []*place {
 	}
 
 	pdfs := newPlace("cache", "PDFs", nil, e.ClearPDFs)
-	pdfs.Detail = schema.Optional("PDFs of all visitors; the others are rendered again on request")
+	pdfs.Detail = new("PDFs of all visitors; the others are rendered again on request")
 
 	return []*place{
 		newPlace("database", "leads", func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads),
@@ -181,7 +181,7 @@ func (p *place) search(ctx context.Context) {
 
 	n, err := p.find(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
-		p.Detail = schema.Optional("its driver stores nothing: data that it passed on is not erased")
+		p.Detail = new("its driver stores nothing: data that it passed on is not erased")
 		n, err = 0, nil
 	}
 	if err != nil {
@@ -214,7 +214,7 @@ func (p *place) run(ctx context.Context) {
 }
 
 func (p *place) fail(err error) {
-	p.State, p.Detail = placeFailed, schema.Optional(strings.Join(strings.Fields(err.Error()), " "))
+	p.State, p.Detail = placeFailed, new(strings.Join(strings.Fields(err.Error()), " "))
 }
 
 // receipt sums up the results.
@@ -303,7 +303,7 @@ func (e *erasure) deals() *place {
 			kept[i] = lead.Reference(id)
 		}
 		if len(kept) > 0 {
-			p.Detail = schema.Optional("the CRM keeps these without the person, because sales moved them on: " +
+			p.Detail = new("the CRM keeps these without the person, because sales moved them on: " +
 				strings.Join(kept, ", "))
 		}
 		return 0, err

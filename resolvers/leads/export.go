@@ -41,19 +41,16 @@ const (
 // row has the cells of a record by column. The other cells are empty.
 type row map[string]string
 
-// exporter writes exports, with times of a zone.
-type exporter struct{ zone *time.Location }
-
-// time returns a time with its offset.
-func (e exporter) time(at time.Time) string {
-	return at.In(e.zone).Format("2006-01-02T15:04:05.000Z07:00")
+// exportTime returns a time with the offset of the time zone.
+func (r *Resolver) exportTime(at time.Time) string {
+	return at.In(r.TimeZone).Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// leads returns leads as a table, with a header row if heading is true.
-func (e exporter) leads(leads []lead.Lead, heading bool) string {
+// exportLeads returns leads as a table, with a header row if heading is true.
+func (r *Resolver) exportLeads(leads []lead.Lead, heading bool) string {
 	rows := make([]row, len(leads))
 	for i, l := range leads {
-		rows[i] = e.lead(l)
+		rows[i] = r.leadRow(l)
 	}
 	if !heading {
 		return table(rows)
@@ -85,16 +82,16 @@ func table(rows []row) string {
 	return text.String()
 }
 
-// lead returns the row of a lead.
-func (e exporter) lead(l lead.Lead) row {
+// leadRow returns the row of a lead.
+func (r *Resolver) leadRow(l lead.Lead) row {
 	signals := make([]string, len(l.Signals))
 	for i, s := range l.Signals {
 		signals[i] = string(s)
 	}
 
-	r := row{
+	cells := row{
 		"record":        recordLead,
-		"submitted_at":  e.time(l.SubmittedAt),
+		"submitted_at":  r.exportTime(l.SubmittedAt),
 		"lead_id":       l.ID,
 		"reference":     lead.Reference(l.ID),
 		"first_name":    l.Contact.FirstName,
@@ -116,23 +113,23 @@ func (e exporter) lead(l lead.Lead) row {
 		"consent_texts": wordings(l.Consents),
 		"owner":         l.Owner,
 		"status":        word(l.Status),
-		"notes":         e.noteText(l.Notes),
+		"notes":         r.noteText(l.Notes),
 		"deliveries":    deliveryText(l.Deliveries),
 	}
-	r.setOrigin(l.Selections, l.Attribution, l.FirstAttribution)
+	cells.setOrigin(l.Selections, l.Attribution, l.FirstAttribution)
 
 	if o := l.Outcome; o.Value != "" {
-		r["outcome"], r["outcome_at"], r["outcome_by"] = word(o.Value), e.time(o.At), cmp.Or(o.By, "crm")
-		r["won_amount"], r["won_currency"] = optional(o.Amount), o.Currency
+		cells["outcome"], cells["outcome_at"], cells["outcome_by"] = word(o.Value), r.exportTime(o.At), cmp.Or(o.By, "crm")
+		cells["won_amount"], cells["won_currency"] = optional(o.Amount), o.Currency
 	}
 	if sent := l.SentEstimate; sent != nil {
-		r["sent_estimate_min"], r["sent_estimate_max"] = amount(sent.Min), amount(sent.Max)
-		r["sent_currency"] = sent.Currency
+		cells["sent_estimate_min"], cells["sent_estimate_max"] = amount(sent.Min), amount(sent.Max)
+		cells["sent_currency"] = sent.Currency
 	}
 	if l.Price != nil {
-		r.setPrice(l.Price)
+		cells.setPrice(l.Price)
 	}
-	return r
+	return cells
 }
 
 // setOrigin sets the choices of a visitor, and where the visitor came from.
@@ -157,13 +154,13 @@ func (r row) setPrice(p *lead.Price) {
 	r["price_differs"] = strconv.FormatBool(p.Differs)
 }
 
-// person returns the data as rows of an export of leads, without a header row.
-func (e exporter) person(p personData) string {
+// exportPerson returns the data as rows of an export of leads, without a header row.
+func (r *Resolver) exportPerson(p personData) string {
 	var rows []row
 	for _, c := range p.consents {
 		rows = append(rows, row{
 			"record":        recordConsent,
-			"submitted_at":  e.time(c.At),
+			"submitted_at":  r.exportTime(c.At),
 			"email":         p.email,
 			"locale":        c.Locale,
 			"consents":      lead.ConsentText([]lead.Consent{c.Consent}),
@@ -171,14 +168,14 @@ func (e exporter) person(p personData) string {
 		})
 	}
 	for _, s := range p.sessions {
-		rows = append(rows, e.session(s))
+		rows = append(rows, r.sessionRow(s))
 	}
 	return table(rows)
 }
 
-// session returns the row of a session.
-func (e exporter) session(s lead.Session) row {
-	r := row{
+// sessionRow returns the row of a session.
+func (r *Resolver) sessionRow(s lead.Session) row {
+	cells := row{
 		"record":       recordSession,
 		"session_id":   s.ID,
 		"first_name":   s.Hints.FirstName,
@@ -187,17 +184,17 @@ func (e exporter) session(s lead.Session) row {
 		"estimate_min": optional(s.Estimate.Min),
 		"estimate_max": optional(s.Estimate.Max),
 		"currency":     s.Estimate.Currency,
-		"first_seen":   e.time(s.FirstSeen),
-		"last_seen":    e.time(s.LastSeen),
+		"first_seen":   r.exportTime(s.FirstSeen),
+		"last_seen":    r.exportTime(s.LastSeen),
 		"visits":       strconv.FormatInt(s.Visits, 10),
 	}
-	r.setOrigin(s.Selections, s.LastTouch, s.FirstTouch)
+	cells.setOrigin(s.Selections, s.LastTouch, s.FirstTouch)
 
 	if s.Hints.Agreed {
-		r["consents"] = lead.SaveProgress + ": given"
-		r["consent_texts"] = wordings([]lead.Consent{{Purpose: lead.SaveProgress, Text: s.Hints.Consent}})
+		cells["consents"] = lead.SaveProgress + ": given"
+		cells["consent_texts"] = wordings([]lead.Consent{{Purpose: lead.SaveProgress, Text: s.Hints.Consent}})
 	}
-	return r
+	return cells
 }
 
 // wordings returns the texts of consents as paragraphs, each with its purpose.
@@ -224,10 +221,10 @@ func deliveryText(list []lead.Delivery) string {
 }
 
 // noteText returns notes as paragraphs, each with its time and author.
-func (e exporter) noteText(notes []lead.Note) string {
+func (r *Resolver) noteText(notes []lead.Note) string {
 	texts := make([]string, len(notes))
 	for i, n := range notes {
-		texts[i] = e.time(n.At) + " " + n.Author + ": " + n.Text
+		texts[i] = r.exportTime(n.At) + " " + n.Author + ": " + n.Text
 	}
 	return strings.Join(texts, "\n\n")
 }

@@ -16,14 +16,14 @@ func TestExportHasEveryField(t *testing.T) {
 	// A field of the request, fields that a withdrawn consent hides, and a state that
 	// another one hides.
 	hidden := []string{"trace", "consents.given", "consents.siteWording", "rejected"}
-	export := exporter{zone: time.UTC}
-	whole := export.leads([]lead.Lead{*leadtest.Filled()}, false)
+	r := &Resolver{TimeZone: time.UTC}
+	whole := r.exportLeads([]lead.Lead{*leadtest.Filled()}, false)
 
 	leadtest.Fill(new(lead.Lead), func(path string) {
 		if slices.Contains(hidden, path) || strings.HasPrefix(path, "-") {
 			return
 		}
-		if export.leads([]lead.Lead{*leadtest.Without(path)}, false) == whole {
+		if r.exportLeads([]lead.Lead{*leadtest.Without(path)}, false) == whole {
 			t.Errorf("export.go has no column for %s", path)
 		}
 	})

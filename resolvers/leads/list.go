@@ -47,13 +47,12 @@ func (r *Resolver) Page(
 	if err != nil {
 		return nil, err
 	}
-	export := exporter{zone: r.TimeZone}
-	page := fittingPage(ctx, f, found, more, export)
+	page := r.fittingPage(ctx, f, found, more)
 
 	action, detail := schema.AuditActionListed, operators.ListDetail(ctx, len(page.Edges))
 	if executor.Selects(ctx, "csv") {
 		action = schema.AuditActionExported
-		csv := export.leads(found[:len(page.Edges)], after == "")
+		csv := r.exportLeads(found[:len(page.Edges)], after == "")
 		page.CSV = &csv
 		alone := store.Filter{Email: f.Email, ByAmount: f.ByAmount, Newest: f.Newest, After: f.After, Limit: f.Limit}
 		if f.Email != "" && reflect.DeepEqual(f, alone) && !page.PageInfo.HasNextPage {
@@ -61,7 +60,7 @@ func (r *Resolver) Page(
 			if err != nil {
 				return nil, err
 			}
-			csv += export.person(person)
+			csv += r.exportPerson(person)
 			personDetail(detail, person)
 		}
 	}
@@ -95,8 +94,8 @@ func (r *Resolver) checkFilter(ctx context.Context, f store.Filter) (err error) 
 
 // fittingPage returns a page of leads. It ends the page early if the response would be
 // too large because of aliases or long texts.
-func fittingPage(
-	ctx context.Context, f store.Filter, found []lead.Lead, more bool, export exporter,
+func (r *Resolver) fittingPage(
+	ctx context.Context, f store.Filter, found []lead.Lead, more bool,
 ) *schema.LeadConnection {
 	edges := make([]*schema.LeadEdge, len(found))
 	cursors := make([]string, len(found))
@@ -110,7 +109,7 @@ func fittingPage(
 		if !exports {
 			return ""
 		}
-		return export.leads(found[i:i+1], i == 0)
+		return r.exportLeads(found[i:i+1], i == 0)
 	})
 	return &schema.LeadConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found))}
 }

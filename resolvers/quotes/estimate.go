@@ -81,10 +81,9 @@ func (r *Resolver) newEstimate(
 		return estimate
 	}
 
-	low, high := rules.Units(q.Min), rules.Units(q.Max)
-	until := r.Now().UTC().AddDate(0, 0, rules.ValidDays).Format(day)
-	estimate.Min, estimate.Max, estimate.Currency = &low, &high, &rules.Currency
-	estimate.ValidUntil, estimate.Revision = &until, &rules.Revision
+	estimate.Min, estimate.Max = new(rules.Units(q.Min)), new(rules.Units(q.Max))
+	estimate.Currency, estimate.Revision = &rules.Currency, &rules.Revision
+	estimate.ValidUntil = new(r.Now().UTC().AddDate(0, 0, rules.ValidDays).Format(day))
 	for _, line := range q.Lines {
 		shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
 		if line.Slug == "" {
