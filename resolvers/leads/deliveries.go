@@ -50,7 +50,10 @@ func (r *Resolver) DeliveryPage(
 	}
 
 	n := executor.Fitting(ctx, edges, func(int) string { return "" })
-	page := &schema.DeliveryConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found))}
+	page := &schema.DeliveryConnection{
+		Edges:    edges[:n],
+		PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found)),
+	}
 	detail := map[string]any{"count": n, "of": "deliveries"}
 	return page, r.Operators.RecordShown(ctx, schema.AuditActionListed, "", detail)
 }

@@ -119,7 +119,8 @@ func (r *Resolver) leadRow(l lead.Lead) row {
 	cells.setOrigin(l.Selections, l.Attribution, l.FirstAttribution)
 
 	if o := l.Outcome; o.Value != "" {
-		cells["outcome"], cells["outcome_at"], cells["outcome_by"] = word(o.Value), r.exportTime(o.At), cmp.Or(o.By, "crm")
+		cells["outcome"], cells["outcome_by"] = word(o.Value), cmp.Or(o.By, "crm")
+		cells["outcome_at"] = r.exportTime(o.At)
 		cells["won_amount"], cells["won_currency"] = optional(o.Amount), o.Currency
 	}
 	if sent := l.SentEstimate; sent != nil {

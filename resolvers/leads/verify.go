@@ -94,7 +94,7 @@ func (r *Resolver) compare(ctx context.Context, t *schema.VerifiedTarget, batch 
 		return nil
 	}
 	if err != nil {
-		t.Error = new(err.Error())
+		t.Error = schema.Optional(err.Error())
 		return nil
 	}
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/systems"
@@ -71,15 +72,16 @@ func TestAuditOfLists(t *testing.T) {
 	}
 }
 
-// The audit has an entry for a stream that identifies leads by more than viewers may see.
-func TestAuditOfStreams(t *testing.T) {
+// The audit has an entry for a stream that identifies leads by more than viewers may see. A
+// reconnecting page gets the events that it missed, or reloads if its position is not recent.
+func TestStreams(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
-	stream := func(fields string) {
+	stream := func(after, fields string) string {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		body := `{"query":"subscription { leadEvents { ` + fields + ` } }"}`
+		body := `{"query":"subscription { leadEvents(after: \"` + after + `\") { ` + fields + ` } }"}`
 		resp, err := apptest.Send(ctx, http.DefaultClient, "POST", b.Base+"/graphql", body,
 			"Accept: text/event-stream", "Authorization: Bearer secret-of-operators")
 		must(t, err)
@@ -90,13 +92,23 @@ func TestAuditOfStreams(t *testing.T) {
 		if !strings.Contains(lines.Text(), `"leadEvents":{`) {
 			t.Errorf("%d %s", resp.StatusCode, lines.Text())
 		}
+		return lines.Text()
 	}
 
-	stream("position changes { reference kind }")
+	s.Submit("one")
+	at := func(since time.Duration) string { return fmt.Sprint(time.Now().Add(since).UnixMilli()) }
+	for after, restarted := range map[string]bool{
+		at(-time.Minute): false, at(-2 * time.Hour): true, at(time.Hour): true, "": true, "nonsense": true, "-1": true,
+	} {
+		event := stream(after, "position restarted changes { reference kind }")
+		if strings.Contains(event, `"restarted":true`) != restarted || strings.Contains(event, `"CREATED"`) == restarted {
+			t.Errorf("after %q: %s", after, event)
+		}
+	}
 	if got := s.AuditEntries(); len(got) != 0 {
 		t.Errorf("a stream without ids: %q", got)
 	}
-	stream("position changes { id reference }")
+	stream("", "position changes { id reference }")
 	if got, want := s.AuditEntries(), []string{`LISTED  {"of":"lead events"}`}; !slices.Equal(got, want) {
 		t.Errorf("the audit has %q, want %q", got, want)
 	}
