@@ -19,7 +19,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -30,17 +29,14 @@ import (
 )
 
 // Driver implements crm.Contacts, crm.Lookup and crm.Eraser.
-type Driver struct {
-	dir string
-	mu  sync.Mutex // held with the lock file, so only one goroutine of a process polls it
-}
+type Driver struct{ dir string }
 
 // Open returns a driver for a folder, and creates it if it is missing.
 func Open(dir string) (*Driver, error) {
 	if err := os.MkdirAll(filepath.Join(dir, deals), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of contacts: %w", err)
 	}
-	return &Driver{dir: dir}, nil
+	return &Driver{dir}, nil
 }
 
 // Upsert merges the lead into the contact with its address.
@@ -138,12 +134,6 @@ func (d *Driver) path(email string) string {
 
 // locked runs f with exclusive access to the folder.
 func (d *Driver) locked(ctx context.Context, op string, f func() error) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return failure(op, err)
-	}
-
 	lock := flock.New(filepath.Join(d.dir, ".lock"), flock.SetPermissions(0o600))
 	_, err := lock.TryLockContext(ctx, 5*time.Millisecond)
 	if err == nil {

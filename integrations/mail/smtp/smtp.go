@@ -304,12 +304,6 @@ func kindOf(at step, err error, code int) upstream.Kind {
 
 // broken reports whether the connection failed or the server's response was malformed.
 func broken(err error) bool {
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return false
-	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return false
-	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}

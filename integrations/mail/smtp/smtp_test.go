@@ -148,7 +148,7 @@ func kindFor(step smtptest.Step, mode smtptest.Mode) upstream.Kind {
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	server := start(t, smtptest.Options{Implicit: true, Login: true})
-	plain := start(t, smtptest.Options{})
+	plain, upgraded := start(t, smtptest.Options{}), start(t, smtptest.Options{StartTLS: true, Login: true})
 	for name, c := range map[string]struct {
 		server  *smtptest.Server
 		address string
@@ -156,6 +156,7 @@ func TestLogin(t *testing.T) {
 		"wrong password":              {server, "smtps://siteapi:mistyped@" + smtptest.Host},
 		"no login":                    {server, "smtps://" + smtptest.Host},
 		"certificate of another host": {server, "smtps://siteapi:s3cret%2Fpass%3Aword@other.test"},
+		"the same after STARTTLS":     {upgraded, "smtp://siteapi:s3cret%2Fpass%3Aword@other.test"},
 		"STARTTLS is missing":         {plain, "smtp://" + smtptest.Host},
 		"AUTH is missing":             {plain, "smtp://siteapi:s3cret@localhost"},
 		"TLS is missing":              {plain, secure},
