@@ -22,20 +22,10 @@ func failure(kind upstream.Kind) *upstream.Error {
 	return &upstream.Error{System: "fake", Op: "storing", Kind: kind, Status: 500}
 }
 
-// failFirst fails the first n calls of each lead.
-func failFirst(n int, err error) func(context.Context, string, int) error {
-	return func(_ context.Context, _ string, call int) error {
-		if call <= n {
-			return err
-		}
-		return nil
-	}
-}
-
 // Two processes deliver each lead once to each target.
 func TestTwoProcesses(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db database) {
-		cms, crm := newFake(nil), newFake(nil)
+		cms, crm := newFake(accept), newFake(accept)
 		o := options(cms.send)
 		o.deliver(crm.send, queue.TargetConfig{Name: lead.CRM, MaxWorkers: 1})
 		first, second := db(t, o), db(t, o)
@@ -49,10 +39,7 @@ func TestTwoProcesses(t *testing.T) {
 				t.Errorf("delivered: %+v", d)
 			}
 			first.waitForTarget(t, id, lead.CRM, lead.Delivered)
-
-			inCMS, _ := cms.count(id)
-			inCRM, _ := crm.count(id)
-			if inCMS != 1 || inCRM != 1 {
+			if inCMS, inCRM := cms.count(id), crm.count(id); inCMS != 1 || inCRM != 1 {
 				t.Errorf("%s was sent %d and %d times", id, inCMS, inCRM)
 			}
 		}
@@ -144,7 +131,7 @@ func TestOutagesAreLoggedOnce(t *testing.T) {
 		return calls > 12 && notified > 1
 	})
 
-	tg.setFault(failFirst(0, nil))
+	tg.recover()
 	down.setDown(false)
 	for _, id := range ids(5) {
 		q.waitFor(t, id, lead.Delivered)
@@ -179,11 +166,11 @@ func TestPoisonedLead(t *testing.T) {
 
 	eventually(t, "all others arrive", func() bool { _, accepted := tg.total(); return accepted == 49 })
 	d := q.waitFor(t, "lead-000", lead.Failed)
-	if calls, _ := tg.count("lead-000"); calls != 22 || d.Attempts != 22 || len(d.Errors) != 20 || d.Errors[19].Number != 22 {
+	if calls := tg.count("lead-000"); calls != 22 || d.Attempts != 22 || len(d.Errors) != 20 || d.Errors[19].Number != 22 {
 		t.Errorf("%d calls: %+v", calls, d)
 	}
 
-	tg.setFault(nil)
+	tg.recover()
 	must(t, q.Store.RetryDelivery(t.Context(), d.ID))
 	q.waitFor(t, "lead-000", lead.Delivered)
 }
@@ -232,7 +219,7 @@ func TestRetryDuringPause(t *testing.T) {
 	t.Parallel()
 	refused := failure(upstream.Refused)
 	refused.Pause = 24 * time.Hour
-	tg := newFake(failFirst(1<<30, refused))
+	tg := newFake(func(context.Context, string, int) error { return refused })
 	o := options(tg.send)
 	o.RetryMax = time.Minute
 	q := onSQLite(t)(t, o)
@@ -245,11 +232,11 @@ func TestRetryDuringPause(t *testing.T) {
 	if d := q.delivery(t, "first", lead.CMS); time.Until(d.NextAt) > 75*time.Second {
 		t.Errorf("paused for %v", time.Until(d.NextAt))
 	}
-	if calls, _ := tg.count("second"); calls != 0 {
+	if calls := tg.count("second"); calls != 0 {
 		t.Errorf("it was called %d times during its pause", calls)
 	}
 
-	tg.setFault(nil)
+	tg.recover()
 	must(t, q.Store.RetryDelivery(t.Context(), q.delivery(t, "second", lead.CMS).ID))
 	q.waitFor(t, "second", lead.Delivered)
 	q.add(t, "third")
