@@ -10,6 +10,11 @@ import (
 	"siteapi/schema"
 )
 
+// ofTexts returns the content in a locale, with one document.
+func ofTexts(doc cms.Document, locale schema.Locale) *Snapshot {
+	return newSnapshot([]cms.Document{doc}, nil, locale, func(string) bool { return true })
+}
+
 // TestTextsOfEditors reads what editors and other tools leave in the document quoteTexts.
 // An empty problem means that the texts are usable.
 func TestTextsOfEditors(t *testing.T) {
@@ -42,7 +47,7 @@ func TestTextsOfEditors(t *testing.T) {
 		"a thousand years":               {`{"validityDays":365000}`, "", "validityDays is not a whole number"},
 	} {
 		doc := cms.Document{ID: cms.TextsType, Type: cms.TextsType, Fields: json.RawMessage(tt.document)}
-		s := newSnapshot([]cms.Document{doc}, nil, schema.LocaleEn, func(string) bool { return true })
+		s := ofTexts(doc, schema.LocaleEn)
 		problems, en := strings.Join(s.Problems, "; "), ""
 		if s.Texts != nil {
 			en = s.Texts.Texts.Texts["en"]["terms"]
@@ -58,7 +63,7 @@ func TestTextsOfEditors(t *testing.T) {
 		"translated as a whole":   {ID: "quoteTexts-en", Type: cms.TextsType, Language: "en", Fields: json.RawMessage(`{"terms":"Mine"}`)},
 		"of another type, its id": {ID: cms.TextsType, Type: "page", Fields: json.RawMessage(`{"terms":"Mine"}`)},
 	} {
-		s := newSnapshot([]cms.Document{doc}, nil, schema.LocaleEn, func(string) bool { return true })
+		s := ofTexts(doc, schema.LocaleEn)
 		if s.Texts != nil || s.Unusable[store.Texts] || (len(s.Problems) == 0) != (doc.Type == "page") {
 			t.Errorf("%s: %+v, %q", why, s.Texts, s.Problems)
 		}
@@ -70,7 +75,7 @@ func TestRevisionOfTexts(t *testing.T) {
 	t.Parallel()
 	revision := func(locale schema.Locale, fields string) string {
 		doc := cms.Document{ID: cms.TextsType, Type: cms.TextsType, Fields: json.RawMessage(fields)}
-		return newSnapshot([]cms.Document{doc}, nil, locale, func(string) bool { return true }).Texts.Revision
+		return ofTexts(doc, locale).Texts.Revision
 	}
 	first := revision(schema.LocaleEn, `{"terms":{"en":"a","ro":"b"},"thanks":{"en":"c"}}`)
 	for fields, same := range map[string]bool{
