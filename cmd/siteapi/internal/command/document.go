@@ -32,7 +32,8 @@ const (
 // document is a call of an operation's command.
 type document struct {
 	op        *operations.Operation
-	needs     needs
+	system    system
+	settings  []string // those that must be valid
 	arguments map[string]any
 	limit     int // maximum number of items in a list; 0: all
 
@@ -43,7 +44,8 @@ type document struct {
 
 // documentCommand returns the command of an operation.
 func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
-	r := &document{op: op, needs: needsOf(op), arguments: map[string]any{}}
+	r := &document{op: op, arguments: map[string]any{}}
+	r.system, r.settings = needsOf(op)
 
 	use := op.Command.Name[strings.LastIndexByte(op.Command.Name, ' ')+1:]
 	for _, name := range op.Command.Args {
@@ -59,7 +61,7 @@ func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
 	}
 
 	short := strings.ToLower(op.Title[:1]) + op.Title[1:]
-	command := d.command(use, short, append(r.needs.settings, "TIME_ZONE"), r.run, op.Command.Examples...)
+	command := d.command(use, short, append(r.settings, "TIME_ZONE"), r.run, op.Command.Examples...)
 	command.Long = strings.TrimSpace(short + "\n\n" + op.Description)
 	command.Args = r.readArgs
 	r.flags(command)
@@ -76,7 +78,7 @@ func (r *document) flags(c *cobra.Command) {
 		f.BoolVar(&r.csv, "csv", false, "print CSV for spreadsheets")
 	}
 	outputFlags(f, "`file` to write, readable only by you; default: standard output")
-	if slices.Contains(r.needs.settings, "LISTEN_ADDR") {
+	if slices.Contains(r.settings, "LISTEN_ADDR") {
 		serverFlag(f, &r.server)
 	}
 	if r.op.Command.Confirm != "" || r.op.Argument(argDryRun) != nil {

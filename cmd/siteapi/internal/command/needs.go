@@ -16,33 +16,28 @@ const (
 	onService         // a running service
 )
 
-// needs holds the requirements of an operation's command.
-type needs struct {
-	system   system
-	settings []string // settings that must be valid
-}
-
-// needsOf returns the requirements of an operation's command, which the schema decides: an
-// operation with a route runs in the service, since its cache may be in its memory. A
-// public field needs only the content, and a field with @auth the database. Only those with
-// the owner of a lead, and the two that search every copy of one, need more.
-func needsOf(op *operations.Operation) needs {
+// needsOf returns what the command of an operation uses, and the settings that must be valid
+// for it. The schema decides: an operation with a route runs in the service, since its cache
+// may be in its memory. A public field needs only the content, and a field with @auth the
+// database. Only those with the owner of a lead, and the two that search every copy of one,
+// need more.
+func needsOf(op *operations.Operation) (system, []string) {
 	service := []string{"ENVIRONMENT", "LISTEN_ADDR"}
 	upstream := append(databaseSettings(), "CMS_DRIVER", "CRM_DRIVER")
 
 	switch {
 	case op.Rest != nil:
-		return needs{onService, service}
+		return onService, service
 	case op.Root.Definition.Directives.ForName("auth") == nil:
-		return needs{onContent, []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CONTENT_TYPES", "CONTENT_TTL"}}
+		return onContent, []string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CONTENT_TYPES", "CONTENT_TTL"}
 	case op.Root.Name == "assignLead", op.Root.Name == "leads":
-		return needs{onDatabase, append(databaseSettings(), "ADMIN_TOKENS")}
+		return onDatabase, append(databaseSettings(), "ADMIN_TOKENS")
 	case op.Root.Name == "verifyDeliveries":
-		return needs{onLeads, upstream}
+		return onLeads, upstream
 	case op.Root.Name == "eraseLeads":
-		return needs{onLeads, slices.Concat(upstream, service, []string{"CACHE_URL", "CACHE_PREFIX"})}
+		return onLeads, slices.Concat(upstream, service, []string{"CACHE_URL", "CACHE_PREFIX"})
 	default:
-		return needs{onDatabase, databaseSettings()}
+		return onDatabase, databaseSettings()
 	}
 }
 

@@ -28,8 +28,8 @@ func (c *call) openExecutor(
 	resolver.Log, resolver.Version = c.open.Log, c.commands.version
 	size := func() int { return 0 }
 
-	needs := needsOf(op)
-	if needs.system == onContent {
+	uses, _ := needsOf(op)
+	if uses == onContent {
 		if err := c.openContent(); err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (c *call) openExecutor(
 			return nil, err
 		}
 		own := c.open.Leads(c.db, mails)
-		if needs.system == onLeads {
+		if uses == onLeads {
 			if err := c.openUpstreams(ctx, own, idle); err != nil {
 				return nil, err
 			}

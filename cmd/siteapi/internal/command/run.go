@@ -59,7 +59,7 @@ func (r *document) run(ctx context.Context, c *call) error {
 // open opens the systems of the operation.
 func (r *document) open(ctx context.Context, c *call) (runner, error) {
 	c.service = serviceAt(r.server, c.settings)
-	if r.needs.system == onService {
+	if r.system == onService {
 		return c.service.Run, nil
 	}
 
