@@ -17,10 +17,10 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 	var log bytes.Buffer
 	r := pdf.New(zerolog.New(&log))
 	d := pdftest.Sample("en", "minimal")
-	d.Lead.Contact.FirstName, d.Lead.Contact.LastName = "李小龍", "محمد Ω"
+	d.Lead.Contact.FirstName, d.Lead.Contact.LastName = "李小龍", "محمد  Ω\te\ufb03cient a\u202eb\x00c"
 
 	text := tool(t, render(t, r, d), "pdftotext", "FILE", "-")
-	if !strings.Contains(text, "□□□ □□□□ Ω") {
+	if !strings.Contains(text, "□□□ □□□□ Ω efficient abc") {
 		t.Errorf("the name is missing:\n%s", text)
 	}
 	if got := log.String(); !strings.Contains(got, `"scripts":["Arabic","Han"]`) ||
