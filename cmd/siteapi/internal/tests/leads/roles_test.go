@@ -16,43 +16,45 @@ import (
 	"siteapi/schema/exec"
 )
 
+const viewer, sales, admin = schema.RoleViewer, schema.RoleSales, schema.RoleAdmin
+
 // operatorFields are the root fields for operators. Each has the lowest role that may use
 // it and a document that selects it but changes nothing.
 var operatorFields = map[string]struct {
 	least    schema.Role
 	document string
 }{
-	"Query.leads":               {schema.RoleViewer, `{ leads { edges { node { state } } } }`},
-	"Query.lead":                {schema.RoleViewer, `{ lead(id: "REFERENCE") { state } }`},
-	"Query.funnel":              {schema.RoleViewer, `{ funnel { leads } }`},
-	"Query.deliveries":          {schema.RoleSales, `{ deliveries { edges { node { id } } } }`},
-	"Query.serviceHealth":       {schema.RoleAdmin, `{ serviceHealth { version } }`},
-	"Query.contentHealth":       {schema.RoleViewer, `{ contentHealth { locale } }`},
-	"Query.audit":               {schema.RoleAdmin, `{ audit { edges { node { id } } } }`},
-	"Query.verifyAudit":         {schema.RoleAdmin, `{ verifyAudit { entries } }`},
-	"Query.logins":              {schema.RoleAdmin, `{ logins { id } }`},
-	"Query.person":              {schema.RoleSales, `{ person(email: "nobody@example.com") { email } }`},
-	"Query.operatorNames":       {schema.RoleViewer, `{ operatorNames }`},
-	"Mutation.dismissDelivery":  {schema.RoleSales, `mutation { dismissDelivery(id: "1000000", reason: "No.") { id } }`},
-	"Mutation.retryDelivery":    {schema.RoleSales, `mutation { retryDelivery(id: "999") { id } }`},
-	"Mutation.resendLead":       {schema.RoleSales, `mutation { resendLead(id: "none-such", target: CMS) { state } }`},
-	"Mutation.releaseLead":      {schema.RoleSales, `mutation { releaseLead(id: "none-such") { state } }`},
-	"Mutation.rejectLead":       {schema.RoleSales, `mutation { rejectLead(id: "none-such") { state } }`},
-	"Mutation.withdrawConsent":  {schema.RoleSales, `mutation { withdrawConsent(id: "none-such", purpose: "news") { lead { state } } }`},
-	"Mutation.setLeadOutcome":   {schema.RoleSales, `mutation { setLeadOutcome(id: "none-such", outcome: WON) { state } }`},
-	"Mutation.eraseLeads":       {schema.RoleAdmin, `mutation { eraseLeads(email: "nobody@example.com") { complete } }`},
-	"Mutation.assignLead":       {schema.RoleSales, `mutation { assignLead(id: "none-such", owner: "a@b.co") { state } }`},
-	"Mutation.setLeadStatus":    {schema.RoleSales, `mutation { setLeadStatus(id: "none-such", status: CLOSED) { state } }`},
-	"Mutation.addLeadNote":      {schema.RoleSales, `mutation { addLeadNote(id: "none-such", text: "note") { state } }`},
-	"Mutation.releaseLeads":     {schema.RoleSales, `mutation { releaseLeads(ids: ["none-such"]) { changed } }`},
-	"Mutation.rejectLeads":      {schema.RoleSales, `mutation { rejectLeads(ids: ["none-such"]) { changed } }`},
-	"Mutation.retryLeads":       {schema.RoleSales, `mutation { retryLeads(ids: ["none-such"]) { changed } }`},
-	"Mutation.assignLeads":      {schema.RoleSales, `mutation { assignLeads(ids: ["none-such"]) { changed } }`},
-	"Mutation.setLeadStatuses":  {schema.RoleSales, `mutation { setLeadStatuses(ids: ["none-such"], status: NEW) { changed } }`},
-	"Mutation.endLogins":        {schema.RoleAdmin, `mutation { endLogins(ids: ["none-such"]) }`},
-	"Mutation.retryDeliveries":  {schema.RoleAdmin, `mutation { retryDeliveries(all: true) }`},
-	"Mutation.verifyDeliveries": {schema.RoleAdmin, `mutation { verifyDeliveries { leads } }`},
-	"Subscription.leadEvents":   {schema.RoleViewer, ""},
+	"Query.leads":               {viewer, `{ leads { edges { node { state } } } }`},
+	"Query.lead":                {viewer, `{ lead(id: "REFERENCE") { state } }`},
+	"Query.funnel":              {viewer, `{ funnel { leads } }`},
+	"Query.deliveries":          {sales, `{ deliveries { edges { node { id } } } }`},
+	"Query.serviceHealth":       {admin, `{ serviceHealth { version } }`},
+	"Query.contentHealth":       {viewer, `{ contentHealth { locale } }`},
+	"Query.audit":               {admin, `{ audit { edges { node { id } } } }`},
+	"Query.verifyAudit":         {admin, `{ verifyAudit { entries } }`},
+	"Query.logins":              {admin, `{ logins { id } }`},
+	"Query.person":              {sales, `{ person(email: "nobody@example.com") { email } }`},
+	"Query.operatorNames":       {viewer, `{ operatorNames }`},
+	"Mutation.dismissDelivery":  {sales, `mutation { dismissDelivery(id: "1000000", reason: "No.") { id } }`},
+	"Mutation.retryDelivery":    {sales, `mutation { retryDelivery(id: "999") { id } }`},
+	"Mutation.resendLead":       {sales, `mutation { resendLead(id: "none-such", target: CMS) { state } }`},
+	"Mutation.releaseLead":      {sales, `mutation { releaseLead(id: "none-such") { state } }`},
+	"Mutation.rejectLead":       {sales, `mutation { rejectLead(id: "none-such") { state } }`},
+	"Mutation.withdrawConsent":  {sales, `mutation { withdrawConsent(id: "none-such", purpose: "news") { lead { state } } }`},
+	"Mutation.setLeadOutcome":   {sales, `mutation { setLeadOutcome(id: "none-such", outcome: WON) { state } }`},
+	"Mutation.eraseLeads":       {admin, `mutation { eraseLeads(email: "nobody@example.com") { complete } }`},
+	"Mutation.assignLead":       {sales, `mutation { assignLead(id: "none-such", owner: "a@b.co") { state } }`},
+	"Mutation.setLeadStatus":    {sales, `mutation { setLeadStatus(id: "none-such", status: CLOSED) { state } }`},
+	"Mutation.addLeadNote":      {sales, `mutation { addLeadNote(id: "none-such", text: "note") { state } }`},
+	"Mutation.releaseLeads":     {sales, `mutation { releaseLeads(ids: ["none-such"]) { changed } }`},
+	"Mutation.rejectLeads":      {sales, `mutation { rejectLeads(ids: ["none-such"]) { changed } }`},
+	"Mutation.retryLeads":       {sales, `mutation { retryLeads(ids: ["none-such"]) { changed } }`},
+	"Mutation.assignLeads":      {sales, `mutation { assignLeads(ids: ["none-such"]) { changed } }`},
+	"Mutation.setLeadStatuses":  {sales, `mutation { setLeadStatuses(ids: ["none-such"], status: NEW) { changed } }`},
+	"Mutation.endLogins":        {admin, `mutation { endLogins(ids: ["none-such"]) }`},
+	"Mutation.retryDeliveries":  {admin, `mutation { retryDeliveries(all: true) }`},
+	"Mutation.verifyDeliveries": {admin, `mutation { verifyDeliveries { leads } }`},
+	"Subscription.leadEvents":   {viewer, ""},
 }
 
 // personalFields are the fields of each type that a viewer does not see.
@@ -95,7 +97,7 @@ var viewerFields = map[string]string{
 // covers reports whether a role includes another. It does not use the service's order of
 // roles, so that a mistake in that order fails the tests.
 func covers(role, least schema.Role) bool {
-	order := []schema.Role{schema.RoleViewer, schema.RoleSales, schema.RoleAdmin}
+	order := []schema.Role{viewer, sales, admin}
 	return slices.Index(order, role) >= slices.Index(order, least)
 }
 
@@ -134,7 +136,7 @@ func TestEveryOperatorFieldNamesItsRole(t *testing.T) {
 				if want := operatorFields[path].least; role != want {
 					t.Errorf("%s: @auth names the role %s, operatorFields %q", path, role, want)
 				}
-				if role == schema.RoleViewer {
+				if role == viewer {
 					check(field.Type.Name())
 				}
 			}
@@ -171,7 +173,7 @@ func TestOperatorsWithoutDatabase(t *testing.T) {
 		if strings.HasSuffix(name, "Health") || reportsEach {
 			want = "" // these report the outage, need no database, or report a reason for each lead
 		}
-		if _, code := s.OperateAs(schema.RoleAdmin, document); code != want {
+		if _, code := s.OperateAs(admin, document); code != want {
 			t.Errorf("%s: %q, want %q", name, code, want)
 		}
 	}
@@ -186,7 +188,7 @@ func TestViewersCannotGuess(t *testing.T) {
 
 	search := func(text, after string) int {
 		t.Helper()
-		data, code := s.OperateAs(schema.RoleViewer,
+		data, code := s.OperateAs(viewer,
 			`{ leads(search: "`+text+`", after: `+after+`) { edges { cursor node { id } } } }`)
 		if code != "" {
 			t.Error(text, after, code)
@@ -209,14 +211,14 @@ func TestViewersCannotGuess(t *testing.T) {
 	}
 
 	for _, text := range []string{id, id[:9]} {
-		if data, code := s.OperateAs(schema.RoleViewer, `{ lead(id: "`+text+`") { state } }`); code != "NOT_FOUND" ||
+		if data, code := s.OperateAs(viewer, `{ lead(id: "`+text+`") { state } }`); code != "NOT_FOUND" ||
 			data.Lead != nil {
 			t.Errorf("lead %q: %s %+v", text, code, data.Lead)
 		}
 	}
 
 	// Cursors before and after the id return the same page.
-	data, _ := s.OperateAs(schema.RoleViewer, `{ leads { edges { cursor } } }`)
+	data, _ := s.OperateAs(viewer, `{ leads { edges { cursor } } }`)
 	position, _ := base64.RawURLEncoding.DecodeString(data.Leads.Edges[0].Cursor)
 	for _, rest := range []string{"", "-", "zzzz"} {
 		cursor := base64.RawURLEncoding.EncodeToString(fmt.Append(nil, string(position), rest))
