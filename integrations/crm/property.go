@@ -52,7 +52,7 @@ func Properties() []Property { return properties(Contact{Lead: &lead.Lead{}}) }
 
 // properties returns the properties with their values for a lead.
 func properties(c Contact) []Property {
-	return slices.Concat(contactProperties(c),
+	return slices.Concat(personProperties(c.Lead), quoteProperties(c),
 		touchProperties("quote_", "attribution.", "Quote: ", c.Lead.Attribution),
 		touchProperties("quote_first_", "firstAttribution.", "Quote: first ", c.Lead.FirstAttribution))
 }
@@ -80,9 +80,8 @@ func touchProperties(name, field, label string, touch lead.Attribution) (all []P
 	return all
 }
 
-// contactProperties returns the properties of the person and of the quote.
-func contactProperties(c Contact) []Property {
-	l := c.Lead
+// personProperties returns the properties of the person, and those with what was entered.
+func personProperties(l *lead.Lead) []Property {
 	return []Property{
 		{
 			PropEmail, "contact.email", Text, "", "",
@@ -130,7 +129,13 @@ func contactProperties(c Contact) []Property {
 			"Quote: company", "Company entered with the quote request.",
 			l.Contact.Company,
 		},
+	}
+}
 
+// quoteProperties returns the properties of the quote.
+func quoteProperties(c Contact) []Property {
+	l := c.Lead
+	return []Property{
 		{
 			"quote_project_type", "selections.projectType", Text,
 			"Quote: project type", "Project type selected in the calculator, as a slug.",

@@ -320,7 +320,7 @@ var noMailbox = regexp.MustCompile(`^(5\d+ 5\.1\.|55[013] (?:[^5]|5[^.]))`)
 
 // failure returns the error of an SMTP session, with the server's response redacted.
 func (s *Sender) failure(ctx context.Context, op, to string, at step, err error) *upstream.Error {
-	var reply textproto.Error // without a code if the server did not respond
+	var reply textproto.Error // It has no code if the server did not respond.
 	if replied, ok := errors.AsType[*textproto.Error](err); ok {
 		reply = *replied
 	}
