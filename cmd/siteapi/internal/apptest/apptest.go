@@ -27,6 +27,17 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// File returns a file of the repository. It opens an absolute path, because the cache of
+// test results does not notice changes of relative ones after Main.
+func File(t testing.TB, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("../..", name))
+	must(t, err)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	return string(text)
+}
+
 // build builds the binary in bin/test. Packages that are tested at the same time share
 // it.
 func build() error {

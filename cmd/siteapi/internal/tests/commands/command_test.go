@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -26,10 +25,8 @@ import (
 // description.
 func TestManualAndHelp(t *testing.T) {
 	t.Parallel()
-	manual, err := os.ReadFile("OPERATIONS.md")
-	must(t, err)
 	inManual := map[string]bool{}
-	for line := range strings.Lines(string(manual)) {
+	for line := range strings.Lines(apptest.File(t, "cmd/siteapi/OPERATIONS.md")) {
 		if strings.HasPrefix(line, "siteapi ") {
 			line, _, _ = strings.Cut(line, "  #")
 			inManual[strings.TrimSpace(line)] = true

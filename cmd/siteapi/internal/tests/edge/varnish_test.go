@@ -54,10 +54,7 @@ func (r *relay) pointTo(t *testing.T, address string) {
 // address of Varnish.
 func varnish(t *testing.T, backend string) string {
 	t.Helper()
-	vcl, err := os.ReadFile("deploy/varnish.vcl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	vcl := apptest.File(t, "cmd/siteapi/deploy/varnish.vcl")
 	_, port, _ := strings.Cut(strings.TrimPrefix(backend, "http://"), ":")
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "siteapi.vcl")
 	text := strings.Replace(string(vcl), `.port = "8080"`, fmt.Sprintf(".port = %q", port), 1)

@@ -2,7 +2,6 @@ package http
 
 import (
 	"net"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -59,18 +58,15 @@ func metricNames(t *testing.T) map[string]bool {
 func TestDashboardAndAlerts(t *testing.T) {
 	t.Parallel()
 	known := metricNames(t)
-	dashboard, err := os.ReadFile("deploy/dashboard.json")
-	must(t, err)
-	alerts, err := os.ReadFile("deploy/alerts.yaml")
-	must(t, err)
-
-	for _, name := range metricName.FindAllString(string(dashboard)+string(alerts), -1) {
+	dashboard := apptest.File(t, "cmd/siteapi/deploy/dashboard.json")
+	alerts := apptest.File(t, "cmd/siteapi/deploy/alerts.yaml")
+	for _, name := range metricName.FindAllString(dashboard+alerts, -1) {
 		if !known[name] && !known[suffix.ReplaceAllString(name, "")] {
 			t.Errorf("there is no metric %s", name)
 		}
 	}
 	for name := range known {
-		if strings.HasPrefix(name, "siteapi_") && !strings.Contains(string(dashboard), name) {
+		if strings.HasPrefix(name, "siteapi_") && !strings.Contains(dashboard, name) {
 			t.Errorf("no panel shows %s", name)
 		}
 	}

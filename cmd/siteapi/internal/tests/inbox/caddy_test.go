@@ -20,9 +20,7 @@ import (
 // address. The added options keep it from changing the machine that runs the test.
 func caddy(t *testing.T, backends ...string) string {
 	t.Helper()
-	text, err := os.ReadFile("deploy/Caddyfile")
-	must(t, err)
-	shipped := string(text)
+	shipped := apptest.File(t, "cmd/siteapi/deploy/Caddyfile")
 	for i, backend := range backends {
 		name := fmt.Sprintf("siteapi-%d:8080", i+1)
 		if !strings.Contains(shipped, name) {

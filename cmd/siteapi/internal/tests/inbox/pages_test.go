@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,8 +91,7 @@ func TestGraphQLOpenedInABrowser(t *testing.T) {
 // that an erasure cannot reach.
 func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 	t.Parallel()
-	words, err := os.ReadFile("internal/pages/inbox/words/en.ts")
-	must(t, err)
+	words := apptest.File(t, "cmd/siteapi/internal/pages/inbox/words/en.ts")
 
 	address := &url.URL{Scheme: "memory"}
 	settings := config.Settings{

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -89,9 +88,7 @@ var typed = map[string]string{
 // in the export, on the page of the person, and gone after an erasure, by the typed address and
 // by the corrected one.
 func TestEveryColumnWithDataOfAPerson(t *testing.T) {
-	manual, err := os.ReadFile("OPERATIONS.md")
-	must(t, err)
-	_, table, _ := strings.Cut(string(manual), "## Privacy")
+	_, table, _ := strings.Cut(apptest.File(t, "cmd/siteapi/OPERATIONS.md"), "## Privacy")
 	table, _, _ = strings.Cut(table, "**Retention**")
 	for column, words := range personal {
 		of, derived := strings.CutPrefix(words, "derived from ")

@@ -44,11 +44,10 @@ var localized = regexp.MustCompile(`\{\s*"?en\b(?:[^{}]|\{\w+\})*\bes\b(?:[^{}]|
 // entry in the studio.
 func TestEveryLocaleIsComplete(t *testing.T) {
 	t.Parallel()
-	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/locales.ts")
-	must(t, err)
+	studio := manual(t, "integrations/cms/sanity/studio/locales.ts")
 
 	for _, locale := range schema.AllLocale {
-		if !strings.Contains(string(studio), "{id: '"+string(locale)+"'") {
+		if !strings.Contains(studio, "{id: '"+string(locale)+"'") {
 			t.Errorf("integrations/cms/sanity/studio/locales.ts lacks %s", locale)
 		}
 		if !strings.Contains(manual(t, "cmd/siteapi/internal/pages/calculator/index.html"), `<p lang="`+string(locale)+`"`) {
@@ -88,8 +87,7 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 // sample content, and those that the studio lacks.
 func TestEverySettingHasAValue(t *testing.T) {
 	t.Parallel()
-	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/siteSettings.ts")
-	must(t, err)
+	studio := manual(t, "integrations/cms/sanity/studio/schemas/siteSettings.ts")
 
 	var selection func(name string) string
 	selection = func(name string) string {
@@ -102,7 +100,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 		for _, f := range def.Fields {
 			if name != "LocalizedString" && name != "ImageAsset" && name != "Logo" &&
 				!strings.HasSuffix(strings.ToLower(f.Name), "link") && // computed from the number
-				!regexp.MustCompile(`\b`+f.Name+`\b`).Match(studio) {
+				!regexp.MustCompile(`\b`+f.Name+`\b`).MatchString(studio) {
 				t.Errorf("integrations/cms/sanity/studio/schemas/siteSettings.ts lacks %s of %s",
 					f.Name, name)
 			}
@@ -142,8 +140,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 // quoteSubmission lacks.
 func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 	t.Parallel()
-	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/quoteSubmission.ts")
-	must(t, err)
+	studio := manual(t, "integrations/cms/sanity/studio/schemas/quoteSubmission.ts")
 
 	for _, path := range leadtest.Fields() {
 		name := path[strings.LastIndex(path, ".")+1:]
@@ -151,7 +148,7 @@ func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 			name = "submissionId"
 		}
 
-		if !strings.Contains(string(studio), "'"+name+"'") && !strings.Contains(string(studio), name+": '") {
+		if !strings.Contains(studio, "'"+name+"'") && !strings.Contains(studio, name+": '") {
 			t.Errorf("integrations/cms/sanity/studio/schemas/quoteSubmission.ts lacks %s", path)
 		}
 	}
@@ -162,9 +159,7 @@ func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 func TestCommandsShowEveryFieldOfALead(t *testing.T) {
 	t.Parallel()
 	for file, root := range map[string]string{"lead_show.graphql": "lead.", "person_show.graphql": "person.leads."} {
-		text, err := os.ReadFile("../../schema/operations/" + file)
-		must(t, err)
-		document, err := parser.ParseQuery(&ast.Source{Input: string(text)})
+		document, err := parser.ParseQuery(&ast.Source{Input: manual(t, "schema/operations/"+file)})
 		must(t, err)
 
 		shown := map[string]bool{}
@@ -191,13 +186,12 @@ func TestCommandsShowEveryFieldOfALead(t *testing.T) {
 func TestStudioHasTheFirmsTexts(t *testing.T) {
 	t.Parallel()
 	for file, form := range map[string]string{
-		"../../integrations/cms/sanity/studio/schemas/quoteTexts.ts": "text('%s',",
-		"OPERATIONS.md": "`%s`",
+		"integrations/cms/sanity/studio/schemas/quoteTexts.ts": "text('%s',",
+		"cmd/siteapi/OPERATIONS.md":                            "`%s`",
 	} {
-		text, err := os.ReadFile(file)
-		must(t, err)
+		text := manual(t, file)
 		for _, name := range pdf.TextNames() {
-			if !strings.Contains(string(text), fmt.Sprintf(form, name)) {
+			if !strings.Contains(text, fmt.Sprintf(form, name)) {
 				t.Errorf("%s lacks %s", file, name)
 			}
 		}

@@ -20,11 +20,8 @@ import (
 // packaged returns the lines of a packaging file without its comments.
 func packaged(t *testing.T, name string) []string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("deploy", name))
-	must(t, err)
-
 	var lines []string
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(manual(t, filepath.Join("cmd/siteapi/deploy", name))) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			lines = append(lines, line)
 		}
@@ -39,9 +36,7 @@ func isSetting(name string) bool {
 // goVersion returns the minor version of Go in go.mod.
 func goVersion(t *testing.T) string {
 	t.Helper()
-	module, err := os.ReadFile("../../go.mod")
-	must(t, err)
-	return regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
+	return regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(manual(t, "go.mod"))[1]
 }
 
 // The image is built with the Go version of go.mod, from files in the build context, and
@@ -85,8 +80,7 @@ func TestDockerfile(t *testing.T) {
 // values that its first lines require.
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("deploy/compose.yaml")
-	must(t, err)
+	data := []byte(manual(t, "cmd/siteapi/deploy/compose.yaml"))
 	var file struct {
 		Services map[string]struct {
 			Environment map[string]string
@@ -149,11 +143,9 @@ func TestUnits(t *testing.T) {
 	apptest.SkipWithout(t, err)
 	dir := t.TempDir()
 	for _, name := range []string{"siteapi.service", "siteapi.socket"} {
-		data, err := os.ReadFile(filepath.Join("deploy", name))
-		must(t, err)
-		data = []byte(strings.Replace(string(data),
-			"ExecStart=/usr/local/bin/siteapi", "ExecStart="+apptest.Binary, 1))
-		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+		text := strings.Replace(manual(t, filepath.Join("cmd/siteapi/deploy", name)),
+			"ExecStart=/usr/local/bin/siteapi", "ExecStart="+apptest.Binary, 1)
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 
 	for _, args := range [][]string{

@@ -1,7 +1,6 @@
 package manuals
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,9 +15,7 @@ func manual(t *testing.T, pages ...string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, page := range pages {
-		text, err := os.ReadFile(filepath.Join("../..", page))
-		must(t, err)
-		all.Write(text)
+		all.WriteString(apptest.File(t, page))
 	}
 	return all.String()
 }

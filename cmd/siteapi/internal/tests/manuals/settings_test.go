@@ -276,6 +276,7 @@ func TestManualOfSettings(t *testing.T) {
 	t.Parallel()
 	rows, table := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.+) \\| (.+) \\|$").
 		FindAllStringSubmatch(manual(t, "cmd/siteapi/README.md"), -1), config.Table()
+
 	for i, item := range table {
 		def := strings.Replace("`"+item.Default+"`", "``", "–", 1)
 		if item.Development != "" {
@@ -283,7 +284,7 @@ func TestManualOfSettings(t *testing.T) {
 		}
 
 		if i == len(rows) || rows[i][1] != item.Name || rows[i][2] != def {
-			t.Fatalf("want a row of %s with the default %s before %q", item.Name, def, rows[i:])
+			t.Fatalf("want a row of %s with the default %s after %q", item.Name, def, rows[max(i, 1)-1])
 		}
 		for _, word := range item.Words {
 			if !strings.Contains(rows[i][3], "`"+word+"`") {
