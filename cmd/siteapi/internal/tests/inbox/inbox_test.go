@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -133,6 +134,34 @@ func TestInboxPage(t *testing.T) {
 		if !page.Has(`data-open="`+open+`"`) || page.Header.Get("Cache-Control") != "no-store" ||
 			!strings.HasPrefix(page.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("the page: %d %v %s", page.Status, page.Header, page.Body)
+		}
+	}
+}
+
+// The page offers a token field only where tokens are accepted: without accounts, or at
+// ADMIN_ADDR from the machine itself.
+func TestTokenField(t *testing.T) {
+	t.Parallel()
+	p, admin, public := apptest.NewProvider(t), apptest.FreeAddress(t), apptest.FreeAddress(t)
+	apptest.NewSite(t, append(p.Env(admin), "ADMIN_PAGE=on", "LISTEN_ADDR="+public, "TRUSTED_PROXIES=127.0.0.1")...).Start()
+	for _, c := range []struct {
+		address string
+		headers []string
+		local   bool
+	}{
+		{admin, nil, true},
+		{admin, []string{"X-Forwarded-For: 192.0.2.1"}, false}, // through a proxy
+		{public, nil, false},
+		{public, []string{"X-Forwarded-For: 127.0.0.1"}, false},
+	} {
+		b, status := apptest.NewBrowser(t, c.address), 403
+		if c.local {
+			status = 200
+		}
+		wantStatus(b, status, "POST", "/admin/login", `{"token":"secret-of-operators"}`, c.headers...)
+		page := (&apptest.Client{T: t, Base: b.Base}).Do("GET", "/admin", "", c.headers...)
+		if !page.Has(fmt.Sprintf(`data-local="%v"`, c.local)) {
+			t.Errorf("%s %s: %s", c.address, c.headers, page.Body)
 		}
 	}
 }

@@ -132,34 +132,6 @@ func TestRejectedSignIn(t *testing.T) {
 	}
 }
 
-// The page offers a token field only where tokens are accepted: without accounts, or at
-// ADMIN_ADDR from the machine itself.
-func TestTokenField(t *testing.T) {
-	t.Parallel()
-	p, admin, public := apptest.NewProvider(t), apptest.FreeAddress(t), apptest.FreeAddress(t)
-	apptest.NewSite(t, append(p.Env(admin), "ADMIN_PAGE=on", "LISTEN_ADDR="+public, "TRUSTED_PROXIES=127.0.0.1")...).Start()
-	for _, c := range []struct {
-		address string
-		headers []string
-		local   bool
-	}{
-		{admin, nil, true},
-		{admin, []string{"X-Forwarded-For: 192.0.2.1"}, false}, // through a proxy
-		{public, nil, false},
-		{public, []string{"X-Forwarded-For: 127.0.0.1"}, false},
-	} {
-		b, status := apptest.NewBrowser(t, c.address), 403
-		if c.local {
-			status = 200
-		}
-		wantStatus(b, status, "POST", "/admin/login", `{"token":"secret-of-operators"}`, c.headers...)
-		page := (&apptest.Client{T: t, Base: b.Base}).Do("GET", "/admin", "", c.headers...)
-		if !page.Has(fmt.Sprintf(`data-local="%v"`, c.local)) {
-			t.Errorf("%s %s: %s", c.address, c.headers, page.Body)
-		}
-	}
-}
-
 // visit requests an address without following redirects. Its X-Forwarded-Host names
 // another host.
 func visit(t *testing.T, address string, cookies ...*http.Cookie) *http.Response {
