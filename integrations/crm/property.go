@@ -135,6 +135,7 @@ func personProperties(l *lead.Lead) []Property {
 // quoteProperties returns the properties of the quote.
 func quoteProperties(c Contact) []Property {
 	l := c.Lead
+
 	return []Property{
 		{
 			"quote_project_type", "selections.projectType", Text,

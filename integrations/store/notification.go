@@ -10,7 +10,7 @@ import (
 type Call struct {
 	Change int64         // number of the receiver's latest change
 	Owed   int           // calls owed since then
-	Wait   time.Duration // until the call may begin
+	Wait   time.Duration // time before the call may begin
 }
 
 // NextChange records a change that the receivers must be notified of, and returns its
@@ -18,6 +18,7 @@ type Call struct {
 func (s *Store) NextChange(ctx context.Context, receivers []string) (numbers []int64, err error) {
 	err = s.write(ctx, "recording a content change", func(ctx context.Context, tx Tx) error {
 		numbers = nil
+
 		for _, name := range receivers {
 			number, err := one[int64](ctx, tx, "numbering it", `INSERT INTO edge_receivers (name, change, owed, behind_since)
 SELECT CAST($1 AS text), 1, 2, now FROM clock WHERE true
@@ -29,6 +30,7 @@ RETURNING change`, name)
 			}
 			numbers = append(numbers, number)
 		}
+
 		return nil
 	})
 	return numbers, err

@@ -38,6 +38,7 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 	if err != nil {
 		return 0, err
 	}
+
 	for _, l := range logins {
 		if !all && !slices.Contains(ids, l.ID) {
 			continue
@@ -51,6 +52,7 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 		}
 		n++
 	}
+
 	if n == 0 && len(ids) > 0 {
 		return 0, schema.NotFound("There is no such login, or it has ended.")
 	}

@@ -41,11 +41,13 @@ func (r *Resolver) CheckOwner(ctx context.Context, owner string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, t := range r.Tokens {
 		if address := t.Name(); strings.Contains(address, "@") && !slices.Contains(known, address) {
 			known = append(known, address)
 		}
 	}
+
 	if slices.Contains(known, owner) {
 		return nil
 	}

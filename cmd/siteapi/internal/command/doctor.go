@@ -174,6 +174,7 @@ type settingsChecks struct{ *config.Settings }
 // Checks returns the checks that depend only on settings.
 func Checks(s *config.Settings) []health.Check {
 	c := settingsChecks{s}
+
 	return []health.Check{
 		{
 			Name:   "settings",

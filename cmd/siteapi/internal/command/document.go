@@ -33,7 +33,7 @@ const (
 type document struct {
 	op        *operations.Operation
 	system    system
-	settings  []string // those that must be valid
+	settings  []string // settings that must be valid
 	arguments map[string]any
 	limit     int // maximum number of items in a list; 0: all
 
