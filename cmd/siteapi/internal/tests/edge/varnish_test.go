@@ -57,7 +57,7 @@ func varnish(t *testing.T, backend string) string {
 	vcl := apptest.File(t, "cmd/siteapi/deploy/varnish.vcl")
 	_, port, _ := strings.Cut(strings.TrimPrefix(backend, "http://"), ":")
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "siteapi.vcl")
-	text := strings.Replace(string(vcl), `.port = "8080"`, fmt.Sprintf(".port = %q", port), 1)
+	text := strings.Replace(vcl, `.port = "8080"`, fmt.Sprintf(".port = %q", port), 1)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 	for _, copies := range append(
 		systems.Opener{Settings: &settings}.OutOfReach(), systems.Opener{Settings: &withDeals}.OutOfReach()...,
 	) {
-		if !strings.Contains(string(words), strconv.Quote(copies)+":") {
+		if !strings.Contains(words, strconv.Quote(copies)+":") {
 			t.Errorf("pages/inbox/words has no text for %q", copies)
 		}
 	}
