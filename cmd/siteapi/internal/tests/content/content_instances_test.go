@@ -38,7 +38,8 @@ func TestFallbackCopyOfServedContent(t *testing.T) {
 	for range 20 {
 		wantTitle(b, "first title")
 	}
-	if n, most := len(stubs.CMS.Requests())-before, 3*(1+int(time.Since(began)/(3*time.Second))); n == 0 || n > most {
+	// One read may begin while the renewal of its locale fails.
+	if n, most := len(stubs.CMS.Requests())-before, 1+3*(1+int(time.Since(began)/(3*time.Second))); n == 0 || n > most {
 		t.Errorf("20 reads sent %d requests to the CMS, want at most %d", n, most)
 	}
 
