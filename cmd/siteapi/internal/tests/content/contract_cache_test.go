@@ -83,12 +83,13 @@ func TestContractClearCache(t *testing.T) {
 			{object{"pattern": "other:*"}, 0},
 			{object{"all": false, "pattern": "content:locale:ro"}, 1},
 		} {
-			warm(s)
-			got := s.Through(endpoint, "clearCache", tt.vars, apptest.CacheAuth)
-			want := object{"success": true, "cleared": float64(tt.cleared)}
-			if !reflect.DeepEqual(got.Data, want) || size(s) != all-tt.cleared {
-				t.Errorf("%v: %s, want %v", tt.vars, got, want)
-			}
+			// A renewal of the start may fill the cache in between.
+			apptest.Eventually(t, fmt.Sprintf("%v clears %d entries", tt.vars, tt.cleared), func() bool {
+				warm(s)
+				got := s.Through(endpoint, "clearCache", tt.vars, apptest.CacheAuth)
+				want := object{"success": true, "cleared": float64(tt.cleared)}
+				return reflect.DeepEqual(got.Data, want) && size(s) == all-tt.cleared
+			})
 		}
 	}
 
