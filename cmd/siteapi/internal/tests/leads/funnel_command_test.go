@@ -65,21 +65,24 @@ func TestFunnel(t *testing.T) {
 		}
 	}
 
-	review := submitted("l6", "review", dayOf(12))
-	review.InReview = true
+	review, spam := submitted("l6", "review", dayOf(12)), submitted("l7", "s12", dayOf(12))
+	review.InReview, spam.InReview = true, true
 	s.Store(visits,
 		submitted("l1", "s11", dayOf(10)),
 		submitted("l2", "s11", dayOf(11)),
-		submitted("l3", "s12", dayOf(16)), // after the period, but the session is within it
+		submitted("l3", "s12", dayOf(16)), // at the end of the period, but the session is within it
 		submitted("l4", "not-tracked", dayOf(12)),
 		submitted("l5", "early", dayOf(2)),
 		review,
+		spam,
 	)
 
+	s.Prints("leads reject funnel-l7")
 	s.Prints("leads outcome funnel-l2 won --amount 1200.5 --currency EUR")
 	s.Prints("leads outcome funnel-l1 qualified") // its session was still won with l2
 	s.Prints("leads outcome funnel-l3 qualified")
-	out, code := s.Run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
+	period := []string{"funnel", "--since", "2026-01-10T12:00:00Z", "--until", "2026-01-16T12:00:00Z"}
+	out, code := s.Run(append(period, "--json")...)
 
 	var got, want any
 	const report = `{"leads": 3, "inReview": 1, "untracked": 1, "steps": [
@@ -110,12 +113,12 @@ func TestFunnel(t *testing.T) {
 	}
 
 	var all schema.Funnel
-	if s.JSON(&all, "funnel"); all.Steps[0].Count != 16 || all.Leads != 5 ||
+	if s.JSON(&all, "funnel"); all.Steps[0].Count != 16 || all.Steps[4].Count != 3 || all.Leads != 5 ||
 		all.Untracked != 1 || all.InReview != 1 || len(all.Weeks) != 3 {
 		t.Errorf("without a period: %+v", all)
 	}
 
-	out, code = s.Run("funnel", "--since", "2026-01-05", "--until", "2026-01-15")
+	out, code = s.Run(period...)
 	fields := strings.Join(strings.Fields(out), " ")
 	for _, line := range []string{
 		"VISITED 13",
@@ -147,7 +150,7 @@ func TestFunnelOfInventedValues(t *testing.T) {
 		apptest.OwnContent(t): "2 choices blog 1, (others) 60",
 		withoutPrices(t):      "51 choices often 2, (others) 10",
 	} {
-		s := apptest.Start(t, "CMS_FILE="+content)
+		s := apptest.Start(t, "CMS_FILE="+content, "TRACK_RETENTION=0s")
 		visits := []string{"blog", "often", "often"}
 		for i := range 58 {
 			visits = append(visits, fmt.Sprint("invented-", i))
@@ -171,69 +174,82 @@ func TestFunnelOfInventedValues(t *testing.T) {
 	}
 }
 
-// A session is counted by its own touches, and a lead by the touches that were stored
-// with it.
+// A session is counted by its own touches and in the language of its latest lead, and a
+// lead by the touches that were stored with it.
 func TestFunnelBySource(t *testing.T) {
-	t.Parallel()
-	s := apptest.Start(t)
-	for i, c := range []struct {
-		session, first, last string
-		tracked, submits     bool
-	}{
-		{"one", "google", "mail", true, true},
-		{"one", "google", "mail", false, true},
-		{"two", "google", "google", true, true},
-		{"untracked", "", "mail", false, true},
-		{"visitor", "google", "google", true, false},
-	} {
-		if c.tracked {
-			s.Through("REST", "trackQuote", object{"input": object{
-				"sessionId": c.session, "attribution": object{"source": c.first, "campaign": "spring"},
-			}})
+	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
+		s := apptest.Start(t, "DATABASE_URL="+database)
+		for i, c := range []struct {
+			session, first, last string
+			tracked, submits     bool
+		}{
+			{"one", "google", "mail", true, true},
+			{"one", "google", "mail", false, true},
+			{"two", "google", "google", true, true},
+			{"untracked", "", "mail", false, true},
+			{"visitor", "google", "google", true, false},
+		} {
+			if c.tracked {
+				s.Through("REST", "trackQuote", object{"input": object{
+					"sessionId": c.session, "attribution": object{"source": c.first, "campaign": "spring"},
+				}})
+			}
+			if c.submits {
+				sent := apptest.NewLead(c.session)
+				sent["message"] = fmt.Sprint("request ", i) // otherwise it would repeat the previous lead
+				sent["attribution"] = object{"source": c.last, "campaign": "spring"}
+				sent["locale"] = []string{"ro", "en"}[i%2]
+				s.SubmitThrough("REST", sent)
+			}
 		}
-		if c.submits {
-			sent := apptest.NewLead(c.session)
-			sent["message"] = fmt.Sprint("request ", i) // otherwise it would repeat the previous lead
-			sent["attribution"] = object{"source": c.last, "campaign": "spring"}
-			s.SubmitThrough("REST", sent)
-		}
-	}
 
-	// A viewer, who must not learn where a single visitor came from, sees no source of fewer than
-	// 3 sessions, however the period is narrowed.
-	const always = `since: "2026-01-01T00:00:00Z", until: "2099-01-01T00:00:00Z", `
-	for arguments, want := range map[string][2]string{
-		"touch: FIRST":                       {`google spring 3 2 3, mail spring 0 0 1`, `google spring 3 2 3, (others)  0 0 1`},
-		"touch: LAST":                        {`mail spring 0 0 3, google spring 3 2 1`, `google spring 3 2 1, (others)  0 0 3`},
-		`source: "mail", campaign: "spring"`: {`mail spring 0 0 3`, `(others)  0 0 3`},
-		always + `source: "google"`:          {`google spring 3 2 1`, `google spring 3 2 1`},
-		`source: ""`:                         {``, ``},
-	} {
-		for i, role := range []schema.Role{schema.RoleSales, schema.RoleViewer} {
-			data, code := s.OperateAs(role, `{ funnel(`+arguments+`) { sources { source campaign sessions estimates leads } } }`)
-			var got []string
-			for _, row := range data.Funnel.Sources {
-				got = append(got, fmt.Sprint(row.Source, " ", row.Campaign, " ", row.Sessions, " ", row.Estimates, " ", row.Leads))
-			}
-			if text := strings.Join(got, ", "); code != "" || text != want[i] {
-				t.Errorf("%s as %s: %s %q, want %q", arguments, role, code, text, want[i])
+		// A viewer, who must not learn where a single visitor came from, sees no source of fewer than
+		// 3 sessions, however the period is narrowed.
+		const always = `since: "2026-01-01T00:00:00Z", until: "2099-01-01T00:00:00Z", `
+		for arguments, want := range map[string][2]string{
+			"touch: FIRST":                       {`google spring 3 2 3, mail spring 0 0 1`, `google spring 3 2 3, (others)  0 0 1`},
+			"touch: LAST":                        {`mail spring 0 0 3, google spring 3 2 1`, `google spring 3 2 1, (others)  0 0 3`},
+			`source: "mail", campaign: "spring"`: {`mail spring 0 0 3`, `(others)  0 0 3`},
+			always + `source: "google"`:          {`google spring 3 2 1`, `google spring 3 2 1`},
+			`source: ""`:                         {``, ``},
+			`locale: ro`:                         {`google spring 2 2 1, mail spring 0 0 1`, `(others)  2 2 2`},
+			`locale: es`:                         {``, ``},
+		} {
+			for i, role := range []schema.Role{schema.RoleSales, schema.RoleViewer} {
+				data, code := s.OperateAs(role, `{ funnel(`+arguments+`) { sources { source campaign sessions estimates leads } } }`)
+				var got []string
+				for _, row := range data.Funnel.Sources {
+					got = append(got, fmt.Sprint(row.Source, " ", row.Campaign, " ", row.Sessions, " ", row.Estimates, " ", row.Leads))
+				}
+				if text := strings.Join(got, ", "); code != "" || text != want[i] {
+					t.Errorf("%s as %s: %s %q, want %q", arguments, role, code, text, want[i])
+				}
 			}
 		}
-	}
 
-	// The error of an unknown value lists the known ones, but not to a viewer.
-	for _, operation := range []string{
-		`{ funnel(source: "nowhere") { leads } }`,
-		`{ funnel(campaign: "nowhere") { leads } }`,
-		`{ funnel(source: "google", campaign: "springs") { leads } }`,
-		`{ leads(source: "nowhere") { counts { total } } }`,
-	} {
-		for role, shown := range map[schema.Role]bool{schema.RoleViewer: false, schema.RoleSales: true} {
-			text := string(s.Response(role, operation))
-			listed := strings.Contains(text, "mail") || strings.Contains(text, `"spring"`)
-			if listed != shown || !strings.Contains(text, `"not_allowed"`) {
-				t.Errorf("%s as %s: %s", operation, role, text)
+		data, _ := s.OperateAs(schema.RoleSales, `{ funnel { weeks { locale steps { count } } } }`)
+		var weeks []string
+		for _, w := range data.Funnel.Weeks {
+			weeks = append(weeks, fmt.Sprint(schema.ValueOr(w.Locale, "-"), " ", w.Steps[0].Count))
+		}
+		if got := strings.Join(weeks, ", "); got != "- 1, en 1, ro 1" {
+			t.Errorf("the weeks are %q", got)
+		}
+
+		// The error of an unknown value lists the known ones, but not to a viewer.
+		for _, operation := range []string{
+			`{ funnel(source: "nowhere") { leads } }`,
+			`{ funnel(campaign: "nowhere") { leads } }`,
+			`{ funnel(source: "google", campaign: "springs") { leads } }`,
+			`{ leads(source: "nowhere") { counts { total } } }`,
+		} {
+			for role, shown := range map[schema.Role]bool{schema.RoleViewer: false, schema.RoleSales: true} {
+				text := string(s.Response(role, operation))
+				listed := strings.Contains(text, "mail") || strings.Contains(text, `"spring"`)
+				if listed != shown || !strings.Contains(text, `"not_allowed"`) {
+					t.Errorf("%s as %s: %s", operation, role, text)
+				}
 			}
 		}
-	}
+	})
 }

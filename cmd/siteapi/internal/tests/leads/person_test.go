@@ -48,12 +48,16 @@ func TestExportOfPerson(t *testing.T) {
 
 	s.Submit("later", `"contact": {"email": "HERS@example.com"}, "consents": [{"purpose": "calls", "given": false, "text": "Call\nme"}]`)
 	s.Submit("theirs")
-	for session, email := range map[string]string{"typed": "Hers@example.com", "stranger": "theirs@example.com"} {
+	for _, v := range []struct{ session, email string }{
+		{"typed", "Hers@example.com"},
+		{"stranger", "theirs@example.com"},
+		{"later", "theirs@example.com"}, // her session, with the address of another person
+	} {
 		input := object{
-			"sessionId":   session,
+			"sessionId":   v.session,
 			"locale":      "es",
 			"selections":  object{"projectType": "shop"},
-			"formData":    object{"email": email, "firstName": "Ana"},
+			"formData":    object{"email": v.email, "firstName": "Ana"},
 			"estimate":    object{"min": 10},
 			"attribution": object{"source": "ads"},
 			"consents":    []any{object{"purpose": "save_progress", "given": true, "text": "Keep it"}},
@@ -66,7 +70,7 @@ func TestExportOfPerson(t *testing.T) {
 	args := []string{"leads", "export", "--email", " hers@Example.com "}
 	out, err := s.Command(args...)
 	rows, csvErr := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()
-	if err != nil || csvErr != nil || len(rows) != 5 {
+	if err != nil || csvErr != nil || len(rows) != 6 {
 		t.Fatalf("%v %v %s", err, csvErr, out)
 	}
 	for i, want := range []map[string]string{
@@ -84,6 +88,7 @@ func TestExportOfPerson(t *testing.T) {
 			"estimate_min": "10", "estimate_max": "", "source": "ads", "visits": "1", "submitted_at": "", "pdf": "", "state": "",
 			"consents": "save_progress: given", "consent_texts": "save_progress: Keep it",
 		},
+		{"record": "session", "session_id": "later", "email": "", "first_name": "", "project_type": "shop", "consents": ""},
 	} {
 		for name, cell := range want {
 			if got := cellOf(rows, i+1, name); got != cell {
@@ -97,7 +102,7 @@ func TestExportOfPerson(t *testing.T) {
 
 	entries, err := s.App.Data.Store.AuditEntries(t.Context(), store.AuditFilter{Limit: 1})
 	if err != nil || len(entries) != 1 || entries[0].Action != "EXPORTED" ||
-		entries[0].Detail != `{"consents":2,"count":1,"searched":true,"sessions":1}` {
+		entries[0].Detail != `{"consents":2,"count":1,"searched":true,"sessions":2}` {
 		t.Errorf("%v: the audit has %+v", err, entries)
 	}
 
@@ -108,7 +113,7 @@ func TestExportOfPerson(t *testing.T) {
 	}
 	if len(person.Leads) != 1 || person.Leads[0].Contact.FirstName != "Ana" ||
 		len(person.Consents) != 2 || person.Consents[0].Consent.Text != "Send me news" ||
-		len(person.Sessions) != 1 || *person.Sessions[0].Email != "Hers@example.com" || *person.Sessions[0].Min != 10 {
+		len(person.Sessions) != 2 || *person.Sessions[0].Email != "Hers@example.com" || *person.Sessions[0].Min != 10 {
 		t.Errorf("the person has %s", out)
 	}
 
