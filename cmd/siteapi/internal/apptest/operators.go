@@ -59,6 +59,7 @@ type OperatorData struct {
 	Audit         schema.AuditConnection
 
 	Changed *schema.Lead
+	Sum     schema.LeadsChange
 	Retried *schema.Delivery
 	Erased  *schema.ErasureReceipt
 }

@@ -12,7 +12,7 @@ import (
 // TestContentQuery orders, limits and resolves documents as a site's pages do.
 func TestContentQuery(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, "CONTENT_TYPES=post,person")
+	s := apptest.Start(t, "CONTENT_TYPES=post,person,quoteSubmission")
 	s.WriteContent(`[
 		{"_id":"p1","_type":"post","title":"b","order":2,"by":{"_ref":"ana"},"hero":{"asset":{"url":"https://x/a-30x20.png"},"alt":"A"}},
 		{"_id":"p2","_type":"post","title":"a","order":1,"by":{"_ref":"ana"}},
@@ -20,6 +20,7 @@ func TestContentQuery(t *testing.T) {
 		{"_id":"drafts.p2","_type":"post","title":"draft","order":9,"by":{"_ref":"bo"}},
 		{"_id":"ana","_type":"person","name":"Ana"},
 		{"_id":"drafts.bo","_type":"person","name":"Bo"},
+		{"_id":"quoteSubmission.1","_type":"quoteSubmission","title":"x"},
 		{"_id":"hidden","_type":"quoteOption","label":"not served"}]`)
 
 	for query, want := range map[string]string{
@@ -40,6 +41,10 @@ func TestContentQuery(t *testing.T) {
 		`content(documentType: "post", offset: 100001) { id }`:                `"field":"offset"`,
 		`content(documentType: "post", orderBy: ["a","b","c","d"]) { id }`:    `"field":"orderBy"`,
 		`content(documentType: "quoteOption", resolve: 1) { id }`:             `"field":"documentType"`,
+		`content(documentType: "secretType") { id }`:                          `"field":"documentType"`,
+		`content(documentType: "quoteSubmission") { id }`:                     `"field":"documentType"`,
+		`content(documentType: "siteSettings") { id }`:                        `"field":"documentType"`,
+		`content(documentType: "") { id }`:                                    `"field":"documentType"`,
 		`content(documentType: "post", resolve: null) { id }`:                 `BAD_USER_INPUT`,
 		`content(documentType: "post", orderBy: ["title", null]) { id }`:      `BAD_USER_INPUT`,
 		`content(documentType: "post", first: "1") { id }`:                    `BAD_USER_INPUT`,

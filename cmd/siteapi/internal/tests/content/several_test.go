@@ -55,9 +55,6 @@ func TestInvalidationReachesAllInstances(t *testing.T) {
 	}
 
 	slices.Sort(took)
-	t.Logf("the other instance serves the new content after %v, %v at worst",
-		took[len(took)/2].Round(100*time.Microsecond), took[len(took)-1].Round(100*time.Microsecond))
-
 	// A single invalidation may be slow on a busy machine, but not the median.
 	if median := took[len(took)/2]; median > time.Second {
 		t.Errorf("the other instance serves the new content after %v, want at most a second", median)
@@ -96,9 +93,6 @@ func TestCacheServerOutage(t *testing.T) {
 			got.Status != 503 || got.Header.Get("Retry-After") == "" {
 			t.Errorf("%s without the cache server: %s", name, got)
 		}
-	}
-	if got := s.Do("GET", "/readyz", ""); !got.Is(200, `"cache":{"status":"unavailable"`) {
-		t.Errorf("/readyz: %s", got)
 	}
 
 	hero(&s.Client, "meanwhile")

@@ -61,9 +61,7 @@ func TestDismissDelivery(t *testing.T) {
 			t.Errorf("the audit has %s", entries)
 		}
 
-		if out, err := s.Command("deliveries", "retry", fmt.Sprint(cms)); err != nil {
-			t.Fatalf("%v %s", err, out)
-		}
+		s.Prints(fmt.Sprint("deliveries retry ", cms))
 		s.Reaches(id, "cms", lead.Failed)
 		for want := range int64(2) {
 			if n, err := s.App.Data.Store.PruneLeads(t.Context(), time.Now().Add(time.Hour)); n != want || err != nil {

@@ -81,9 +81,7 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 		t.Errorf("the lead submitted before the webhook was set up has a delivery: %+v", d)
 	}
 
-	if out, err := s.Command("deliveries", "resend", before, "--target", "webhook"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	s.Prints("deliveries resend " + before + " --target webhook")
 	apptest.Eventually(t, "it is announced on demand", func() bool { return stub.count(before) == 1 })
 }
 

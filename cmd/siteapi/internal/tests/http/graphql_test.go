@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/config"
 )
 
 // Introspection is off in production by default. In development a wrong id is logged
@@ -77,9 +76,9 @@ func TestNullForAVariable(t *testing.T) {
 		body, _ := json.Marshal(object{"query": tt.document, "variables": tt.variables})
 		variables, _ := json.Marshal(tt.variables)
 		get := "/graphql?" + url.Values{"query": {tt.document}, "variables": {string(variables)}}.Encode()
-		accept, token := "Accept: application/graphql-response+json, text/event-stream", "Authorization: Bearer "+config.DevAdminToken
+		const accept = "Accept: application/graphql-response+json, text/event-stream"
 
-		responses := []apptest.Response{s.Do("POST", "/graphql", string(body), accept, token)}
+		responses := []apptest.Response{s.Do("POST", "/graphql", string(body), accept, asOperator)}
 		if strings.HasPrefix(tt.document, "query") {
 			responses = append(responses, s.Do("GET", get, "", accept))
 		}
@@ -104,7 +103,6 @@ func TestNullForAVariable(t *testing.T) {
 func TestWholeNumbers(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, "ADMIN_PAGE=on")
-	token := "Authorization: Bearer " + config.DevAdminToken
 	const document = `query($n: Int) { leads(first: $n) { pageInfo { hasNextPage } } }`
 
 	for number, whole := range map[string]bool{
@@ -115,16 +113,16 @@ func TestWholeNumbers(t *testing.T) {
 		get := "/graphql?" + url.Values{"query": {document}, "variables": {variables}}.Encode()
 		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"leads","arguments":{"first":` + number + `}}}`
 		for endpoint, got := range map[string]apptest.Response{
-			"POST": s.Do("POST", "/graphql", `{"query":"`+document+`","variables":`+variables+`}`, token),
-			"GET":  s.Do("GET", get, "", token),
-			"MCP":  s.Do("POST", "/mcp", call, token, "Accept: application/json, text/event-stream"),
+			"POST": s.Do("POST", "/graphql", `{"query":"`+document+`","variables":`+variables+`}`, asOperator),
+			"GET":  s.Do("GET", get, "", asOperator),
+			"MCP":  s.Do("POST", "/mcp", call, asOperator, "Accept: application/json, text/event-stream"),
 		} {
 			if accepted := !got.Has("BAD_USER_INPUT"); accepted != whole || got.Status >= 500 {
 				t.Errorf("%s by %s: %s", number, endpoint, got)
 			}
 		}
 	}
-	if got := s.Query(`{ leads(first: 5.0) { pageInfo { hasNextPage } } }`, nil, token); !got.Has("BAD_USER_INPUT") {
+	if got := s.Query(`{ leads(first: 5.0) { pageInfo { hasNextPage } } }`, nil, asOperator); !got.Has("BAD_USER_INPUT") {
 		t.Errorf("a literal: %s", got.Body)
 	}
 }

@@ -75,13 +75,11 @@ func TestAssistantSubmitsALead(t *testing.T) {
 // The tools that are offered to an assistant depend on the address and the caller.
 func TestToolsByCaller(t *testing.T) {
 	t.Parallel()
-	token := "Authorization: Bearer " + config.DevAdminToken
-
 	s := apptest.Start(t)
 	if got := tools(s); !slices.Equal(got, visitorTools) {
 		t.Errorf("a visitor is offered %v, want %v", got, visitorTools)
 	}
-	if status, got := assistant(s, "tools/list", object{}, token); status != 401 || len(got.Tools) > 0 {
+	if status, got := assistant(s, "tools/list", object{}, asOperator); status != 401 || len(got.Tools) > 0 {
 		t.Errorf("with an operator's token at the public address: %d %v", status, got)
 	}
 	s.Do("GET", "/mcp", "")
@@ -124,7 +122,7 @@ func TestToolsByCaller(t *testing.T) {
 	if status, _ := assistant(s, "tools/list", object{}, "Authorization: Bearer wrong"); status != 401 {
 		t.Errorf("with a wrong token: %d", status)
 	}
-	got := tools(s, token)
+	got := tools(s, asOperator)
 	if len(got) == 0 || slices.Contains(got, "submit_quote") {
 		t.Errorf("with a token: %v", got)
 	}
@@ -203,7 +201,7 @@ func TestToolsOnThisMachine(t *testing.T) {
 	id := s.Submit("stdio")
 
 	atAdmin := &apptest.Service{Client: apptest.Client{T: t, Base: "http://" + admin}}
-	if got := tools(atAdmin, "Authorization: Bearer "+config.DevAdminToken); !slices.Contains(got, "retry_delivery") {
+	if got := tools(atAdmin, asOperator); !slices.Contains(got, "retry_delivery") {
 		t.Errorf("at ADMIN_ADDR an admin is offered %v", got)
 	}
 	for _, header := range []string{

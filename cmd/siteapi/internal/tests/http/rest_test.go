@@ -125,24 +125,26 @@ func TestRequestsOfREST(t *testing.T) {
 }
 
 // A body whose announced length is too large is rejected before it is sent. A truncated
-// body is an error.
+// body is an error. A guarded route checks the token before it reads the body.
 func TestIncompleteBodies(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t)
+	s := apptest.Start(t, "CMS_WEBHOOK_SIGNING_SECRET=sign")
 
-	for head, want := range map[string]string{
-		"Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n":                 "HTTP/1.1 413",
-		"Content-Length: 50\r\n\r\n" + `{"sessionId":"s-1"}`:                       "HTTP/1.1 400",
-		"Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + strings.Repeat("a", 1<<17): "HTTP/1.1 413",
+	for _, tt := range []struct{ path, head, want string }{
+		{"quote/track", "Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n", "HTTP/1.1 413"},
+		{"quote/track", "Content-Length: 50\r\n\r\n" + `{"sessionId":"s-1"}`, "HTTP/1.1 400"},
+		{"quote/track", "Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + strings.Repeat("a", 1<<17), "HTTP/1.1 413"},
+		{"webhooks/cms", "Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n", "HTTP/1.1 401"},
+		{"cache/invalidate", "Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n", "HTTP/1.1 401"},
 	} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.Base, "http://"))
 		must(t, err)
-		_, _ = fmt.Fprintf(conn, "POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s", head)
+		_, _ = fmt.Fprintf(conn, "POST /api/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s", tt.path, tt.head)
 		_ = conn.(*net.TCPConn).CloseWrite()
 		all, _ := io.ReadAll(conn) // a reset may follow the response
 		_ = conn.Close()
-		if !strings.HasPrefix(string(all), want) {
-			t.Errorf("%.60q: got %.100q", head, all)
+		if !strings.HasPrefix(string(all), tt.want) {
+			t.Errorf("%s %.60q: got %.100q", tt.path, tt.head, all)
 		}
 	}
 }

@@ -25,18 +25,18 @@ func TestAudit(t *testing.T) {
 
 	for _, operation := range []string{
 		`{ leads { edges { node { state } } } }`, // no contact data, no entry
-		`{ lead(id: \"` + id + `\") { contact { email } } }`,
-		`{ lead(id: \"` + id + `\") { contact { email } } }`,                    // the same again
-		`mutation { releaseLead(id: \"` + shown + `\") { contact { email } } }`, // changes nothing
-		`mutation { rejectLead(id: \"` + spam + `\") { state } }`,
-		`mutation { rejectLead(id: \"nosuch12\") { state } }`,
-		`mutation { withdrawConsent(id: \"` + id + `\", purpose: \"news\") { lead { state } } }`, // was never given
-		`mutation { resendLead(id: \"` + spam + `\", target: CMS) { state } }`,                   // is rejected
-		`mutation { releaseLead(id: \"` + spam + `\") { state } }`,
-		`mutation { resendLead(id: \"` + id + `\", target: CRM) { state } }`,
-		`mutation { resendLead(id: \"` + id + `\", target: WEBHOOK) { state } }`, // is not set up
+		`{ lead(id: "` + id + `") { contact { email } } }`,
+		`{ lead(id: "` + id + `") { contact { email } } }`,                    // the same again
+		`mutation { releaseLead(id: "` + shown + `") { contact { email } } }`, // changes nothing
+		`mutation { rejectLead(id: "` + spam + `") { state } }`,
+		`mutation { rejectLead(id: "nosuch12") { state } }`,
+		`mutation { withdrawConsent(id: "` + id + `", purpose: "news") { lead { state } } }`, // was never given
+		`mutation { resendLead(id: "` + spam + `", target: CMS) { state } }`,                 // is rejected
+		`mutation { releaseLead(id: "` + spam + `") { state } }`,
+		`mutation { resendLead(id: "` + id + `", target: CRM) { state } }`,
+		`mutation { resendLead(id: "` + id + `", target: WEBHOOK) { state } }`, // is not set up
 	} {
-		b.Send("POST", "/graphql", `{"query":"`+operation+`"}`, "Authorization: Bearer secret-of-operators")
+		b.Asks(operation)
 	}
 
 	s.Arrives(spam)

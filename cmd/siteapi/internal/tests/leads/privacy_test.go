@@ -124,10 +124,7 @@ func checkPerson(t *testing.T, database, address string) {
 		}
 	}
 
-	export, err := s.Command("leads", "export", "--email", address)
-	if err != nil {
-		t.Fatal(export)
-	}
+	export := s.Prints("leads export --email " + address).Out
 	person, _ := s.Command("leads", "person", address, "--json")
 	for column, marker := range typed {
 		for _, part := range strings.Fields(marker) {
@@ -144,17 +141,11 @@ func checkPerson(t *testing.T, database, address string) {
 	}
 
 	for _, words := range []string{"corrected.marker", "@example.org", "typed.marker", "țurcanu"} {
-		if out, err := s.Command("leads", "list", "--search", words); err != nil || !strings.Contains(out, lead.Reference(id)) {
-			t.Errorf("the search for %q finds %s", words, out)
-		}
+		s.Prints("leads list --search "+words, lead.Reference(id))
 	}
 
-	if out, err := s.Command("leads", "withdraw", address, "--purpose", "marketing"); err != nil {
-		t.Errorf("the consent is not withdrawn by %s: %s", address, out)
-	}
-	if out, err := s.Command("leads", "erase", "--email", address, "--yes", "--server", s.Base); err != nil {
-		t.Fatal(out)
-	}
+	s.Prints("leads withdraw " + address + " --purpose marketing")
+	s.Prints("leads erase --yes --email " + address + " --server " + s.Base)
 	for column, stored := range columnValues(t, db) {
 		if strings.Contains("leads.owner operators.name operators.actor audit.actor audit.detail sessions.id", column) ||
 			strings.HasPrefix(column, "sessions.") && personal[column] == "Choices and origin of a session" ||
@@ -191,15 +182,9 @@ func leavePerson(t *testing.T, s *apptest.Service) string {
 	state := func(target lead.Target) lead.DeliveryState { return s.Deliveries(id)[target].State }
 	apptest.Eventually(t, "the mail is refused", func() bool { return state(lead.VisitorMail) == lead.NotSent })
 	apptest.Eventually(t, "it is delivered", func() bool { return state(lead.CRM) == lead.Delivered && state(lead.CMS) == lead.Delivered })
-	for _, args := range [][]string{
-		{"leads", "note", id, "note-marker"},
-		{"leads", "assign", id, "owner-marker@example.com"},
-		{"deliveries", "resend", id, "--target", "visitor-mail", "--email", "Corrected.Marker@Example.org"},
-	} {
-		if out, err := s.Command(args...); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	s.Prints("leads note " + id + " note-marker")
+	s.Prints("leads assign " + id + " owner-marker@example.com")
+	s.Prints("deliveries resend " + id + " --target visitor-mail --email Corrected.Marker@Example.org")
 	apptest.Eventually(t, "the mail arrives", func() bool { return state(lead.VisitorMail) == lead.Delivered })
 
 	db := openDatabase(t, apptest.Lookup(s.Env)("DATABASE_URL"), s.DataDir) // a reason as of a dismissal
