@@ -107,12 +107,9 @@ func TestUnusableLogos(t *testing.T) {
 		"a line of one pixel": asPNG(t, drawn(1, maxSide+1, color.White, color.Black)),
 		"SVG":                 []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>`),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := PrepareLogo(raw); err == nil {
-				t.Error("it was accepted")
-			}
-		})
+		if _, err := PrepareLogo(raw); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
 	}
 }
 

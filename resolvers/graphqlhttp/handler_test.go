@@ -67,21 +67,43 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// refusal is a request that is refused with a status, or with 200 if it is well-formed
-// and asks for application/json.
+// refusal is a request that is refused with a status, 400 by default, or with 200 if it is
+// well-formed and asks for application/json.
 type refusal struct {
 	name, method, query, body string // the method is POST if it is empty
 	header                    http.Header
 	status                    int
 	wellFormed                bool
-	code, allow               string
+	code, allow               string // BAD_USER_INPUT if the code is empty
 }
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	valid := `{"query":"{ __typename }"}`
-	var cases []refusal
+	refuses := func(c refusal) {
+		t.Helper()
+		for _, accept := range []string{typeJSON, typeGraphQL} {
+			want := cmp.Or(c.status, 400)
+			if c.wellFormed && accept == typeJSON {
+				want = 200
+			}
+
+			header := http.Header{"Accept": {accept}, "Content-Type": {typeJSON}}
+			maps.Copy(header, c.header)
+			got := d.do(t, cmp.Or(c.method, "POST"), c.query, header, strings.NewReader(c.body))
+			if _, code := got.firstError(t); got.status != want || code != cmp.Or(c.code, "BAD_USER_INPUT") {
+				t.Errorf("%s: %d %s, want %d %s", c.name, got.status, got.body, want, c.code)
+			}
+			if strings.Contains(got.body, "secret") || strings.Contains(got.body, `"data"`) {
+				t.Errorf("%s: response %s repeats the request or has data", c.name, got.body)
+			}
+			if got.header.Get("Content-Type") != accept+"; charset=utf-8" || got.header.Get("Allow") != c.allow ||
+				got.header.Get("Cache-Control") != "no-store" || got.header.Get("Vary") != "Accept" {
+				t.Errorf("%s: headers %v", c.name, got.header)
+			}
+		}
+	}
 
 	// Malformed bodies have the same status for both media types.
 	for name, body := range map[string]string{
@@ -91,7 +113,7 @@ func TestRefusals(t *testing.T) {
 		"variables are a list":     `{"query":"{ __typename }","variables":["secret"]}`,
 		"operation name is a list": `{"query":"{ __typename }","operationName":[]}`,
 	} {
-		cases = append(cases, refusal{name: name, body: body, status: 400, code: "BAD_USER_INPUT"})
+		refuses(refusal{name: name, body: body})
 	}
 
 	// So have malformed query strings.
@@ -101,8 +123,7 @@ func TestRefusals(t *testing.T) {
 		"a GET in invalid UTF-8":                "query=%ff",
 		"a GET with variables that aren't JSON": "query=%7B__typename%7D&variables=secret",
 	} {
-		cases = append(cases,
-			refusal{name: name, method: "GET", query: query, status: 400, code: "BAD_USER_INPUT"})
+		refuses(refusal{name: name, method: "GET", query: query})
 	}
 
 	// Well-formed requests that cannot run get 200 as application/json.
@@ -116,8 +137,7 @@ func TestRefusals(t *testing.T) {
 		"a type of the schema":           asQuery(t, `{ ...F } fragment F on Query { __type(name: "Query") { name } }`),
 		"an unknown operation":           `{"query":"query A { __typename }","operationName":"B"}`,
 	} {
-		cases = append(cases,
-			refusal{name: name, body: body, wellFormed: true, status: 400, code: "BAD_USER_INPUT"})
+		refuses(refusal{name: name, body: body, wellFormed: true})
 	}
 
 	// A POST with these headers is not read.
@@ -125,8 +145,7 @@ func TestRefusals(t *testing.T) {
 		"a form":  {"Content-Type": {"application/x-www-form-urlencoded"}},
 		"no type": {"Content-Type": nil},
 	} {
-		cases = append(cases,
-			refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"})
+		refuses(refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"})
 	}
 
 	mutation := url.Values{"query": {`mutation { clearCache(all: true) { success } }`}}.Encode()
@@ -135,29 +154,6 @@ func TestRefusals(t *testing.T) {
 		{name: "a mutation by GET", method: "GET", query: mutation, allow: "POST"},
 	} {
 		c.status, c.code = 405, "METHOD_NOT_ALLOWED"
-		cases = append(cases, c)
-	}
-
-	for _, c := range cases {
-		for _, accept := range []string{typeJSON, typeGraphQL} {
-			want := c.status
-			if c.wellFormed && accept == typeJSON {
-				want = 200
-			}
-
-			header := http.Header{"Accept": {accept}, "Content-Type": {typeJSON}}
-			maps.Copy(header, c.header)
-			got := d.do(t, cmp.Or(c.method, "POST"), c.query, header, strings.NewReader(c.body))
-			if _, code := got.firstError(t); got.status != want || code != c.code {
-				t.Errorf("%s: %d %s, want %d %s", c.name, got.status, got.body, want, c.code)
-			}
-			if strings.Contains(got.body, "secret") || strings.Contains(got.body, `"data"`) {
-				t.Errorf("%s: response %s repeats the request or has data", c.name, got.body)
-			}
-			if got.header.Get("Content-Type") != accept+"; charset=utf-8" || got.header.Get("Allow") != c.allow ||
-				got.header.Get("Cache-Control") != "no-store" || got.header.Get("Vary") != "Accept" {
-				t.Errorf("%s: headers %v", c.name, got.header)
-			}
-		}
+		refuses(c)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
@@ -26,14 +25,10 @@ func TestEveryFormOfCacheURL(t *testing.T) {
 		"valkeys://" + encrypted + "?skip_verify=true": "valkey",
 		"rediss://" + encrypted + "?skip_verify=true":  "valkey",
 	} {
-		t.Run(url, func(t *testing.T) {
-			t.Parallel()
-			body := string(apptest.Launch(t, t.TempDir(), "CACHE_URL="+url).Do("GET", "/api/cache/clear", "").Body)
-			if !strings.Contains(body, `"type":"`+backend+`"`) ||
-				!strings.Contains(body, `"available":true`) {
-				t.Errorf("the cache reports %s", body)
-			}
-		})
+		got := apptest.Launch(t, t.TempDir(), "CACHE_URL="+url).Do("GET", "/api/cache/clear", "")
+		if !got.Has(`"type":"`+backend+`"`) || !got.Has(`"available":true`) {
+			t.Errorf("with %s the cache reports %s", url, got)
+		}
 	}
 }
 

@@ -84,9 +84,7 @@ func TestLoadMetrics(t *testing.T) {
 		return apptest.Counter(t, s, "siteapi_connections", nil) >= 1
 	})
 
-	in := apptest.ValidLead("metered")
-	in["website"] = "x"
-	s.SubmitThrough("REST", in)
+	s.Submit("metered", `"website": "x"`)
 
 	for _, want := range []struct {
 		name   string

@@ -190,16 +190,14 @@ func TestFunnelBySource(t *testing.T) {
 			{"visitor", "google", "google", true, false},
 		} {
 			if c.tracked {
-				s.Through("REST", "trackQuote", object{"input": object{
+				s.TrackThrough("REST", object{
 					"sessionId": c.session, "attribution": object{"source": c.first, "campaign": "spring"},
-				}})
+				})
 			}
 			if c.submits {
-				sent := apptest.NewLead(c.session)
-				sent["message"] = fmt.Sprint("request ", i) // otherwise it would repeat the previous lead
-				sent["attribution"] = object{"source": c.last, "campaign": "spring"}
-				sent["locale"] = []string{"ro", "en"}[i%2]
-				s.SubmitThrough("REST", sent)
+				s.Submit(c.session, // without its message it would repeat the previous lead
+					fmt.Sprintf(`"message": "request %d", "locale": %q`, i, []string{"ro", "en"}[i%2]),
+					fmt.Sprintf(`"attribution": {"source": %q, "campaign": "spring"}`, c.last))
 			}
 		}
 

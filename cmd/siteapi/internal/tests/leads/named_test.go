@@ -75,9 +75,7 @@ func TestLeadsAreNamed(t *testing.T) {
 	s, b := newOperatedSite(t)
 	id := s.Submit("one")
 	for _, session := range []string{"two", "three"} {
-		again := apptest.NewLead(session)
-		again["contact"].(object)["email"] = "several@example.com"
-		s.Post("/api/quote/submit", again)
+		s.Submit(session, `"contact": {"email": "several@example.com"}`)
 	}
 	reference := lead.Reference(id)
 
@@ -140,10 +138,8 @@ func TestFiltersWithUnknownValues(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		s := apptest.NewSite(t, "DATABASE_URL="+database).Start()
 		for i, source := range []string{"Știri", "newsletter", "Newsletter"} {
-			l := apptest.NewLead(fmt.Sprint("visit-", i))
-			l["attribution"] = object{"source": source, "campaign": "Frühling " + fmt.Sprint(i)}
-			l["consents"] = []any{object{"purpose": "marketing", "given": true}}
-			s.Post("/api/quote/submit", l)
+			s.Submit(fmt.Sprint("visit-", i), `"consents": [{"purpose": "marketing", "given": true}]`,
+				fmt.Sprintf(`"attribution": {"source": %q, "campaign": "Frühling %d"}`, source, i))
 		}
 
 		for args, want := range map[string]int{

@@ -2,7 +2,6 @@ package leads
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -106,15 +105,12 @@ func TestExportOfPerson(t *testing.T) {
 		t.Errorf("%v: the audit has %+v", err, entries)
 	}
 
-	out, err = s.Command("leads", "person", "HERS@example.com", "--json")
 	var person schema.Person
-	if jsonErr := json.Unmarshal([]byte(out), &person); err != nil || jsonErr != nil {
-		t.Fatalf("%v %v %s", err, jsonErr, out)
-	}
+	apptest.ReadJSON(t, s.Prints("leads person HERS@example.com --json").Out, &person)
 	if len(person.Leads) != 1 || person.Leads[0].Contact.FirstName != "Ana" ||
 		len(person.Consents) != 2 || person.Consents[0].Consent.Text != "Send me news" ||
 		len(person.Sessions) != 2 || *person.Sessions[0].Email != "Hers@example.com" || *person.Sessions[0].Min != 10 {
-		t.Errorf("the person has %s", out)
+		t.Errorf("the person has %+v", person)
 	}
 
 	for _, want := range []string{"leads 0 deletedLeads 1 sessions 0", ""} {
@@ -124,10 +120,8 @@ func TestExportOfPerson(t *testing.T) {
 		}
 	}
 
-	out, err = s.Command("leads", "erase", "--json", "--yes", "--email", "hers@example.com", "--server", s.Base)
-	must(t, err)
 	var receipt apptest.Receipt
-	apptest.ReadJSON(t, out, &receipt)
+	apptest.ReadJSON(t, s.Prints("leads erase --json --yes --email hers@example.com --server "+s.Base).Out, &receipt)
 	receipt.Counts(t, "consents", 2, 2, "erased")
 }
 

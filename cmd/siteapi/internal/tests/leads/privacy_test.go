@@ -162,22 +162,13 @@ func checkPerson(t *testing.T, database, address string) {
 // its text, and returns the id of the lead.
 func leavePerson(t *testing.T, s *apptest.Service) string {
 	t.Helper()
-	origin := object{"source": "source-marker", "campaign": "campaign-marker", "term": "touch-marker"}
-	s.Post("/api/quote/track", object{
-		"sessionId":   "session-marker",
-		"formData":    object{"email": "typed.marker@example.com", "firstName": "hint-marker"},
-		"attribution": origin,
-		"consents":    []any{object{"purpose": "save_progress", "given": true, "text": "wording-marker"}},
-	})
-	input := apptest.NewLead("session-marker")
-	input["contact"] = object{
-		"firstName": "Ștefania", "lastName": "Țurcanu-Marker", "email": "typed.marker@example.com",
-		"phone": "+40 721 000 000", "company": "company-marker",
-	}
-	input["message"], input["attribution"] = "message-marker", origin
-	input["consents"] = []any{object{"purpose": "marketing", "given": true, "text": "wording-marker"}}
-	_, response := s.Post("/api/quote/submit", input)
-	id, _ := response["submissionId"].(string)
+	const origin = `"attribution": {"source": "source-marker", "campaign": "campaign-marker", "term": "touch-marker"}`
+	s.Do("POST", "/api/quote/track", `{"sessionId": "session-marker", `+origin+`,
+		"formData": {"email": "typed.marker@example.com", "firstName": "hint-marker"},
+		"consents": [{"purpose": "save_progress", "given": true, "text": "wording-marker"}]}`)
+	id := s.Submit("session-marker", origin, `"message": "message-marker",
+		"contact": {"firstName": "Ștefania", "lastName": "Țurcanu-Marker", "email": "typed.marker@example.com", "company": "company-marker"},
+		"consents": [{"purpose": "marketing", "given": true, "text": "wording-marker"}]`)
 
 	state := func(target lead.Target) lead.DeliveryState { return s.Deliveries(id)[target].State }
 	apptest.Eventually(t, "the mail is refused", func() bool { return state(lead.VisitorMail) == lead.NotSent })

@@ -94,11 +94,11 @@ func TestWithdrawalOfSavedProgress(t *testing.T) {
 	submitAt(s, t, "has-lead", 48*time.Hour, lead.Consent{Purpose: lead.SaveProgress, Given: true})
 	withdraw("has-lead@example.com", "leads 1 deletedLeads 0 sessions 0")
 	for _, session := range []string{"has-lead", "stranger"} {
-		s.Through("REST", "trackQuote", object{"input": object{
+		s.TrackThrough("REST", object{
 			"sessionId": session,
 			"formData":  object{"email": session + "@example.com", "firstName": "Ana"},
 			"consents":  []any{object{"purpose": "save_progress", "given": true, "text": "Keep it."}},
-		}})
+		})
 		withdraw(session+"@example.com", "leads 0 deletedLeads 0 sessions 1")
 		withdraw(session+"@example.com", "")
 		stored, err := s.App.Data.Store.Session(t.Context(), session)

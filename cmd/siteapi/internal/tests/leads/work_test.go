@@ -30,14 +30,13 @@ func TestWork(t *testing.T) {
 	s, b := newOperatedSite(t, "CMS_FILE="+withoutPrices(t), "ADMIN_TOKENS="+apptest.Owners("ana@example.com"))
 	var ids []string
 	for i, session := range []string{"zero", "one", "two", "three"} {
-		in := apptest.NewLead(session)
-		in["estimate"] = object{"min": 1000 * (i % 3), "max": 9000, "currency": []string{"EUR", "RON"}[i%2]}
-		in["attribution"] = object{"source": []string{"ads", "newsletter"}[i/2], "campaign": []string{"spring", "autumn"}[i%2]}
-		in["consents"] = []object{{"purpose": "marketing", "given": i == 2}}
+		change := fmt.Sprintf(`"estimate": {"min": %d, "max": 9000, "currency": %q}, "attribution": {"source": %q, "campaign": %q},
+			"consents": [{"purpose": "marketing", "given": %t}]`, 1000*(i%3), []string{"EUR", "RON"}[i%2],
+			[]string{"ads", "newsletter"}[i/2], []string{"spring", "autumn"}[i%2], i == 2)
 		if i == 3 {
-			in["website"] = "https://spam.example"
+			change += `, "website": "https://spam.example"`
 		}
-		ids = append(ids, s.MustSubmit("REST", in))
+		ids = append(ids, s.Submit(session, change))
 	}
 	for _, id := range ids[:3] {
 		s.Arrives(id)

@@ -16,8 +16,7 @@ func TestContractRateLimits(t *testing.T) {
 	s := apptest.Start(t, "RATE_LIMITS=on", "TRUSTED_PROXIES=::ffff:127.0.0.1")
 
 	from := func(address string, i int) apptest.Outcome {
-		return s.Through("REST", "submitQuote", object{"input": apptest.ValidLead(fmt.Sprintf("s-%d", i))},
-			"X-Forwarded-For: "+address)
+		return s.SubmitThrough("REST", apptest.ValidLead(fmt.Sprint("s-", i)), "X-Forwarded-For: "+address)
 	}
 
 	began, accepted := time.Now(), 0
@@ -63,8 +62,7 @@ func TestContractRateLimits(t *testing.T) {
 
 	refused, began = apptest.Outcome{}, time.Now()
 	for i := 0; refused.Code == ""; i++ {
-		input := object{"input": apptest.ValidLead(fmt.Sprint("g-", i))}
-		refused = s.Through("GraphQL", "submitQuote", input, "X-Forwarded-For: 198.51.100.4")
+		refused = s.SubmitThrough("GraphQL", apptest.ValidLead(fmt.Sprint("g-", i)), "X-Forwarded-For: 198.51.100.4")
 		if i > most() {
 			t.Fatal("GraphQL bypasses the rate limit for leads")
 		}
