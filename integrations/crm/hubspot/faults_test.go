@@ -25,7 +25,7 @@ type outcome struct {
 func outcomes() []outcome {
 	all := []outcome{
 		{faulttest.Of(faulttest.Reset), upstream.Unavailable, 0, 0},
-		{ht.Garbage(), upstream.Unavailable, 0, 0},
+		{faulttest.Page(200), upstream.Unavailable, 0, 0},
 		{faulttest.Respond(200).With(`{}`), upstream.Unavailable, 0, 0},
 		{faulttest.Respond(500).With("<html>ana.pop@example.com</html>"), upstream.Unavailable, 0, 0},
 		{ht.Limited("DAILY", ""), upstream.Limited, 0, 15 * time.Minute},

@@ -156,7 +156,7 @@ func TestLookupAndErasureFail(t *testing.T) {
 		expectKind(t, err, upstream.Unavailable)
 	}
 	for fault, want := range map[faulttest.Fault]upstream.Kind{
-		ht.Garbage():           upstream.Unavailable,
+		faulttest.Page(200):    upstream.Unavailable,
 		faulttest.Respond(404): upstream.Refused, // the endpoint does not exist
 	} {
 		a.stub.Fail(fault.On("POST /gdpr-delete"))

@@ -155,12 +155,10 @@ func Suspicious(n int) store.NewLead {
 
 // Visit returns a visit with all fields set.
 func Visit(session string, at time.Time) lead.Visit {
-	v := lead.Visit{SessionID: session, At: at}
-	leadtest.Fill(&v.Selections, func(string) {})
-	leadtest.Fill(&v.Estimate, func(string) {})
-	leadtest.Fill(&v.Hints, func(string) {})
-	leadtest.Fill(&v.Attribution, func(string) {})
-	v.Hints.Email, v.Locale = "ana@example.com", "ro"
+	var v lead.Visit
+	leadtest.Fill(&v, func(string) {})
+	v.SessionID, v.At, v.Locale = session, at, "ro"
+	v.Hints.Email = "ana@example.com"
 	return v
 }
 

@@ -62,15 +62,14 @@ func assignment(t *testing.T, s Subject) {
 }
 
 // Leads are filtered, sorted and counted by the columns that repeat fields of the body,
-// and by owner and status.
+// and by owner, however many pages they fill.
 func workFilters(t *testing.T, s Subject) {
 	db := s.MustOpen(t, &Jobs{})
 	const n = 16
 	for i := range n {
 		l := Lead(i)
-		l.Lead.Estimate = lead.Estimate{Min: float64(i % 7 * 1000), Max: 9000, Currency: []string{"EUR", "RON"}[i%2]}
+		l.Lead.Estimate.Min = float64(i % 7 * 1000)
 		l.Lead.Attribution.Source = []string{"", "ads", "Newsletter"}[i%3]
-		l.Lead.Attribution.Campaign = []string{"", "spring"}[i%2]
 		l.Lead.Selections.ProjectType = []string{"web-app", "web_app", "shop"}[i%3]
 		l.Lead.Consents = []lead.Consent{{Purpose: "marketing", Given: i%4 == 0}, {Purpose: "news", Given: true}}
 		l.Lead.Locale = []string{"en", "ro"}[i%2]
@@ -82,14 +81,11 @@ func workFilters(t *testing.T, s Subject) {
 		}
 		_, err := db.Assign(t.Context(), []string{l.Lead.ID}, []string{"", "Ana@example.com"}[i%5/4], "")
 		ok(t, err)
-		_, err = db.SetStatus(t.Context(), l.Lead.ID, lead.Statuses()[i%4])
-		ok(t, err)
 	}
 	_, err := db.WithdrawConsent(t.Context(), Lead(8).Lead.Contact.Email, "marketing", When(), entry(0, ""))
 	ok(t, err)
 
-	none, ana := "", "ANA@example.com"
-	low, high := 2000.0, 4000.0
+	ana := "ANA@example.com"
 	searched := store.Filter{Search: "stefania obrien", State: lead.StateDelivered, Sources: []string{"ads"}}
 	for name, tt := range map[string]struct {
 		filter store.Filter
@@ -99,18 +95,13 @@ func workFilters(t *testing.T, s Subject) {
 		"newest":    {store.Filter{Newest: true, Locale: "ro"}, []int{15, 13, 11, 9, 7, 5, 3, 1}},
 		"largest":   {store.Filter{Newest: true, ByAmount: true, Locale: "ro"}, []int{13, 5, 11, 3, 9, 15, 1, 7}},
 		"smallest":  {store.Filter{ByAmount: true, Locale: "ro"}, []int{7, 1, 15, 9, 3, 11, 5, 13}},
-		"e-mail":    {store.Filter{Email: "aNA.7@example.COM"}, []int{7}},
 		"reference": {store.Filter{Reference: "ID-00001"}, []int{10, 11, 12, 13, 14, 15}},
 		"ids":       {store.Filter{IDs: []string{"id-000007", "none"}}, []int{7}},
 		"between":   {store.Filter{Since: When().Add(5 * time.Second), Until: When().Add(7 * time.Second)}, []int{5, 6}},
 		"owner":     {store.Filter{Owner: &ana}, []int{4, 9, 14}},
-		"no owner":  {store.Filter{Owner: &none, Locale: "ro"}, []int{1, 3, 5, 7, 11, 13, 15}},
-		"status":    {store.Filter{Status: lead.StatusClosed}, []int{3, 7, 11, 15}},
 		"no source": {store.Filter{Sources: []string{""}}, []int{0, 3, 6, 9, 12, 15}},
-		"campaign":  {store.Filter{Campaigns: []string{"spring", "Spring"}, Owner: &ana}, []int{9}},
 		"project":   {store.Filter{ProjectType: "web_app"}, []int{1, 4, 7, 10, 13}},
 		"consent":   {store.Filter{Consent: "marketing"}, []int{0, 4, 12}},
-		"amount":    {store.Filter{Currency: "RON", AtLeast: &low, AtMost: &high}, []int{3, 9, 11}},
 		"under way": {store.Filter{State: lead.StateUnderWay, Locale: "en"}, []int{2, 4, 6, 8, 12, 14}},
 		"searched":  {searched, []int{1, 13}},
 	} {

@@ -105,11 +105,6 @@ func Limited(policy, wait string) faulttest.Fault {
 			`"errorType":"RATE_LIMIT","policyName":"` + policy + `"}`)
 }
 
-// Garbage is a fault that returns status 200 and a body that is not JSON.
-func Garbage() faulttest.Fault {
-	return faulttest.Respond(200).With(`<html><body>Welcome to the network! {"id`)
-}
-
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

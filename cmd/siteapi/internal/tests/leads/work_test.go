@@ -26,93 +26,95 @@ func withoutPrices(t *testing.T) string {
 // Operators assign leads, change their status and write notes. They filter and sort leads
 // by owner, status and other fields.
 func TestWork(t *testing.T) {
-	t.Parallel()
-	s, b := newOperatedSite(t, "CMS_FILE="+withoutPrices(t), "ADMIN_TOKENS="+apptest.Owners("ana@example.com"))
-	var ids []string
-	for i, session := range []string{"zero", "one", "two", "three"} {
-		change := fmt.Sprintf(`"estimate": {"min": %d, "max": 9000, "currency": %q}, "attribution": {"source": %q, "campaign": %q},
-			"consents": [{"purpose": "marketing", "given": %t}]`, 1000*(i%3), []string{"EUR", "RON"}[i%2],
-			[]string{"ads", "newsletter"}[i/2], []string{"spring", "autumn"}[i%2], i == 2)
-		if i == 3 {
-			change += `, "website": "https://spam.example"`
-		}
-		ids = append(ids, s.Submit(session, change))
-	}
-	for _, id := range ids[:3] {
-		s.Arrives(id)
-	}
-
-	one := `(id: "` + lead.Reference(ids[1]) + `", `
-	for _, step := range []struct{ mutation, want string }{
-		{`assignLead` + one + `owner: "Ana@Example.com")`, "ana@example.com NEW []"},
-		{`setLeadStatus` + one + `status: WAITING)`, "ana@example.com WAITING []"},
-		{`addLeadNote` + one + `text: "  called,\r\nno answer  ")`, "ana@example.com WAITING [token: called,\nno answer]"},
-		{`assignLead(id: "` + ids[2] + `", owner: "ana@example.com")`, "ana@example.com NEW []"},
-		{`assignLead(id: "` + ids[2] + `")`, " NEW []"},
-		{`assignLead` + one + `owner: "ana")`, "BAD_USER_INPUT"},
-		{`setLeadStatus(id: "nosuch12", status: CLOSED)`, "NOT_FOUND"},
-		{`addLeadNote` + one + `text: " \u200b ")`, "BAD_USER_INPUT"},
-		{`addLeadNote` + one + `text: "` + strings.Repeat("ș", 2001) + `")`, "BAD_USER_INPUT"},
-	} {
-		data, got := b.Asks(`mutation { changed: ` + step.mutation + ` { owner status notes { author text } } }`)
-		if l := data.Changed; l != nil {
-			notes := []string{}
-			for _, n := range l.Notes {
-				notes = append(notes, n.Author+": "+n.Text)
+	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
+		s, b := newOperatedSite(t, "DATABASE_URL="+database, "CMS_FILE="+withoutPrices(t),
+			"ADMIN_TOKENS="+apptest.Owners("ana@example.com"))
+		var ids []string
+		for i, session := range []string{"zero", "one", "two", "three"} {
+			change := fmt.Sprintf(`"estimate": {"min": %d, "max": 9000, "currency": %q}, "attribution": {"source": %q, "campaign": %q},
+				"consents": [{"purpose": "marketing", "given": %t}]`, 1000*(i%3), []string{"EUR", "RON"}[i%2],
+				[]string{"ads", "newsletter"}[i/2], []string{"spring", "autumn"}[i%2], i == 2)
+			if i == 3 {
+				change += `, "website": "https://spam.example"`
 			}
-			got = fmt.Sprint(schema.ValueOr(l.Owner, ""), " ", l.Status, " ", notes)
+			ids = append(ids, s.Submit(session, change))
 		}
-		if got != step.want {
-			t.Errorf("%.60s: %q, want %q", step.mutation, got, step.want)
+		for _, id := range ids[:3] {
+			s.Arrives(id)
 		}
-	}
 
-	for arguments, want := range map[string][]int{
-		`sort: OLDEST`:                         {0, 1, 2, 3},
-		`sort: LARGEST`:                        {2, 1, 3, 0},
-		`sort: SMALLEST`:                       {0, 3, 1, 2},
-		`owner: ""`:                            {3, 2, 0},
-		`owner: "ANA@example.com"`:             {1},
-		`status: WAITING`:                      {1},
-		`state: IN_REVIEW`:                     {3},
-		`state: DELIVERED, sort: LARGEST`:      {2, 1, 0},
-		`source: "newsletter"`:                 {3, 2},
-		`campaign: "autumn"`:                   {3, 1},
-		`projectType: "web-app"`:               {3, 2, 1, 0},
-		`consent: "marketing"`:                 {2},
-		`currency: "RON"`:                      {3, 1},
-		`amountFrom: 1000, amountTo: 1000`:     {1},
-		`email: "TWO@example.com", locale: ro`: {2},
-		`search: "example.com", status: NEW, state: DELIVERED, currency: "EUR"`: {2, 0},
-	} {
-		data, code := b.Asks(`{ leads(` + arguments + `) { edges { node { id } } counts { total } } }`)
-		var got []int
-		for _, e := range data.Leads.Edges {
-			got = append(got, slices.Index(ids, e.Node.ID))
+		one := `(id: "` + lead.Reference(ids[1]) + `", `
+		for _, step := range []struct{ mutation, want string }{
+			{`assignLead` + one + `owner: "Ana@Example.com")`, "ana@example.com NEW []"},
+			{`setLeadStatus` + one + `status: WAITING)`, "ana@example.com WAITING []"},
+			{`addLeadNote` + one + `text: "  called,\r\nno answer  ")`, "ana@example.com WAITING [token: called,\nno answer]"},
+			{`assignLead(id: "` + ids[2] + `", owner: "ana@example.com")`, "ana@example.com NEW []"},
+			{`assignLead(id: "` + ids[2] + `")`, " NEW []"},
+			{`assignLead` + one + `owner: "ana")`, "BAD_USER_INPUT"},
+			{`setLeadStatus(id: "nosuch12", status: CLOSED)`, "NOT_FOUND"},
+			{`addLeadNote` + one + `text: " \u200b ")`, "BAD_USER_INPUT"},
+			{`addLeadNote` + one + `text: "` + strings.Repeat("ș", 2001) + `")`, "BAD_USER_INPUT"},
+		} {
+			data, got := b.Asks(`mutation { changed: ` + step.mutation + ` { owner status notes { author text } } }`)
+			if l := data.Changed; l != nil {
+				notes := []string{}
+				for _, n := range l.Notes {
+					notes = append(notes, n.Author+": "+n.Text)
+				}
+				got = fmt.Sprint(schema.ValueOr(l.Owner, ""), " ", l.Status, " ", notes)
+			}
+			if got != step.want {
+				t.Errorf("%.60s: %q, want %q", step.mutation, got, step.want)
+			}
 		}
-		if code != "" || !slices.Equal(got, want) || data.Leads.Counts.Total != len(want) {
-			t.Errorf("%s: %s %v, want %v", arguments, code, got, want)
-		}
-	}
-	if _, code := b.Asks(`{ leads(projectType: "web") { counts { total } } }`); code != "BAD_USER_INPUT" { // no lead has it
-		t.Errorf("a part of a project type: %q", code)
-	}
-	data, _ := b.Asks(`{ leads { counts { total states { state count } statuses { status count } } } }`)
-	if text, _ := json.Marshal(data.Leads.Counts); string(text) != `{"total":4,"states":[{"state":"IN_REVIEW","count":1},`+
-		`{"state":"DELIVERED","count":3}],"statuses":[{"status":"NEW","count":3},{"status":"WAITING","count":1}]}` {
-		t.Errorf("the counts are %s", text)
-	}
 
-	want := []string{"OPENED {}", `ASSIGNED {"owner":"ana@example.com"}`, `STATUS {"status":"WAITING"}`, "NOTE {}"}
-	var acts []string
-	for _, e := range s.AuditEntries() {
-		if strings.Contains(e, ids[1]) {
-			acts = append(acts, strings.Replace(e, ids[1]+" ", "", 1))
+		for arguments, want := range map[string][]int{
+			`sort: OLDEST`:                         {0, 1, 2, 3},
+			`sort: LARGEST`:                        {2, 1, 3, 0},
+			`sort: SMALLEST`:                       {0, 3, 1, 2},
+			`owner: ""`:                            {3, 2, 0},
+			`owner: "ANA@example.com"`:             {1},
+			`status: WAITING`:                      {1},
+			`state: IN_REVIEW`:                     {3},
+			`state: DELIVERED, sort: LARGEST`:      {2, 1, 0},
+			`source: "newsletter"`:                 {3, 2},
+			`campaign: "autumn"`:                   {3, 1},
+			`projectType: "web-app"`:               {3, 2, 1, 0},
+			`consent: "marketing"`:                 {2},
+			`currency: "RON"`:                      {3, 1},
+			`amountFrom: 1000, amountTo: 1000`:     {1},
+			`email: "TWO@example.com", locale: ro`: {2},
+			`search: "example.com", status: NEW, state: DELIVERED, currency: "EUR"`: {2, 0},
+		} {
+			data, code := b.Asks(`{ leads(` + arguments + `) { edges { node { id } } counts { total } } }`)
+			var got []int
+			for _, e := range data.Leads.Edges {
+				got = append(got, slices.Index(ids, e.Node.ID))
+			}
+			if code != "" || !slices.Equal(got, want) || data.Leads.Counts.Total != len(want) {
+				t.Errorf("%s: %s %v, want %v", arguments, code, got, want)
+			}
 		}
-	}
-	if !slices.Equal(acts, want) {
-		t.Errorf("the audit has %q, want %q", acts, want)
-	}
+		if _, code := b.Asks(`{ leads(projectType: "web") { counts { total } } }`); code != "BAD_USER_INPUT" { // no lead has it
+			t.Errorf("a part of a project type: %q", code)
+		}
+		data, _ := b.Asks(`{ leads { counts { total states { state count } statuses { status count } } } }`)
+		if text, _ := json.Marshal(data.Leads.Counts); string(text) != `{"total":4,"states":[{"state":"IN_REVIEW","count":1},`+
+			`{"state":"DELIVERED","count":3}],"statuses":[{"status":"NEW","count":3},{"status":"WAITING","count":1}]}` {
+			t.Errorf("the counts are %s", text)
+		}
+
+		want := []string{"OPENED {}", `ASSIGNED {"owner":"ana@example.com"}`, `STATUS {"status":"WAITING"}`, "NOTE {}"}
+		var acts []string
+		for _, e := range s.AuditEntries() {
+			if strings.Contains(e, ids[1]) {
+				acts = append(acts, strings.Replace(e, ids[1]+" ", "", 1))
+			}
+		}
+		if !slices.Equal(acts, want) {
+			t.Errorf("the audit has %q, want %q", acts, want)
+		}
+	})
 }
 
 // Several leads are changed in one request. Those that could not be changed are listed
