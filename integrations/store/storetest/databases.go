@@ -89,9 +89,7 @@ func (s Subject) Exec(t testing.TB, script string) {
 		_, err = db.ExecContext(t.Context(), script)
 		err = errors.Join(err, db.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 }
 
 // Strings runs a query for one column of text, bypassing the store.
@@ -102,8 +100,6 @@ func (s Subject) Strings(t testing.TB, query string) (list []string) {
 		defer db.Close()
 		err = sqlscan.Select(t.Context(), db, &list, query)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return list
 }

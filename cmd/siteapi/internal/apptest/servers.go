@@ -20,9 +20,8 @@ func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
 	t.Cleanup(func() { _ = c.Close() })
 
 	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
-	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(c, text)
+	must(t, err)
 	return c
 }
 

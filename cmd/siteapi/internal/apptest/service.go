@@ -150,9 +150,7 @@ func Eventually(t *testing.T, what string, ok func() bool) {
 func (s *Service) StoredLeads() int {
 	s.T.Helper()
 	counts, err := s.App.Data.Store.CountWork(s.T.Context(), store.Filter{})
-	if err != nil {
-		s.T.Error(err)
-	}
+	must(s.T, err)
 	return storetest.Total(counts)
 }
 

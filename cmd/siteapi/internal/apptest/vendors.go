@@ -164,9 +164,7 @@ func (s *Service) Deliveries(id string) map[lead.Target]lead.Delivery {
 	s.T.Helper()
 	list, err := s.App.Data.Store.ListDeliveries(context.WithoutCancel(s.T.Context()),
 		store.DeliveryFilter{Leads: []string{id}})
-	if err != nil {
-		s.T.Error(err)
-	}
+	must(s.T, err)
 
 	byTarget := map[lead.Target]lead.Delivery{}
 	for _, d := range list {
