@@ -31,7 +31,7 @@ func Main(m *testing.M) {
 // test results does not notice changes of relative ones after Main.
 func File(t testing.TB, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("../..", name))
+	path, err := filepath.Abs("../../" + name)
 	must(t, err)
 	text, err := os.ReadFile(path)
 	must(t, err)
