@@ -99,7 +99,7 @@ func New(o Options) *Sender {
 // Send implements [mail.Sender].
 func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
 	return s.converse(ctx, "sending a mail", m.To, func(c *gosmtp.Client) (step, error) {
-		return s.transfer(c, *m)
+		return s.transfer(ctx, c, *m)
 	})
 }
 
@@ -132,7 +132,7 @@ func (s *Sender) describe(c *gosmtp.Client) string {
 
 // transfer sends one mail, and returns the step of the session that failed. The mail is
 // encoded beforehand: if encoding failed midway, the server would deliver a truncated mail.
-func (s *Sender) transfer(c *gosmtp.Client, m mail.Message) (step, error) {
+func (s *Sender) transfer(ctx context.Context, c *gosmtp.Client, m mail.Message) (step, error) {
 	utf8, _ := c.Extension("SMTPUTF8")
 	if !utf8 && !mail.ASCII(m.ReplyTo) {
 		m.ReplyTo = "" // the text has the address, too
@@ -155,7 +155,8 @@ func (s *Sender) transfer(c *gosmtp.Client, m mail.Message) (step, error) {
 		return recipient, err
 	}
 	if m.HandOver != nil {
-		if err := m.HandOver(); err != nil {
+		// The connection of an attempt that has ended may still be open.
+		if err := errors.Join(m.HandOver(), ctx.Err()); err != nil {
 			return content, err
 		}
 	}
