@@ -7,6 +7,3 @@ import (
 )
 
 func TestMain(m *testing.M) { apptest.Main(m) }
-
-// object is a JSON object under construction.
-type object = map[string]any
