@@ -110,8 +110,14 @@ func (r *reader) read(ctx context.Context) (*schema.LeadEvent, error) {
 			event.Changes = append(event.Changes, known)
 		}
 		if known.Kind == "" || change.Kind != store.LeadChanged {
-			known.Kind = schema.AllLeadChangeKind[change.Kind-1] // numbered in the order of the schema
+			known.Kind = kinds[change.Kind]
 		}
 	}
 	return event, nil
+}
+
+var kinds = map[store.ChangeKind]schema.LeadChangeKind{
+	store.LeadCreated: schema.LeadChangeKindCreated,
+	store.LeadChanged: schema.LeadChangeKindChanged,
+	store.LeadErased:  schema.LeadChangeKindErased,
 }
