@@ -20,6 +20,9 @@ type Document struct {
 	// Language is the language that [Language] reads from the fields. It is empty if the
 	// document belongs to every locale.
 	Language string
+	// Useless is the language in the fields of a singleton, which belongs to every locale
+	// all the same.
+	Useless string
 	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not provide it.
 	UpdatedAt time.Time
 	// Fields is the document as a JSON object on one line, in which each asset includes its
@@ -33,19 +36,19 @@ type Query struct {
 	// Types are the document types to return.
 	Types []string
 	// Except lists the site's other languages, whose documents are left out. Documents
-	// without a language are returned, and so are those in a language that the site does
-	// not use: the caller reports them.
+	// without a language are returned, and so are singletons. The caller reports those in a
+	// language that the site does not use.
 	Except []string
-	// Perspective is "drafts" or "<release>,drafts". Each document is read from the first
+	// Perspective is "drafts" or "<release>,…,drafts". Each document is read from the first
 	// of these layers that contains it, falling back to the published document, and keeps
 	// its published id. An empty perspective selects the published documents.
 	Perspective string
 }
 
-// Matches reports whether the query selects a document. Drafts, versions, private
-// documents and leads never match.
+// Matches reports whether the query selects a document. Drafts, versions and leads never
+// match, and private documents match only without a perspective: the caller reports them.
 func (q Query) Matches(d Document) bool {
-	return IsPublic(d.ID) && d.Type != LeadType &&
+	return IsPublished(d.ID) && (IsPublic(d.ID) || q.Perspective == "") && d.Type != LeadType &&
 		slices.Contains(q.Types, d.Type) && !slices.Contains(q.Except, d.Language)
 }
 
@@ -54,6 +57,24 @@ func (q Query) Matches(d Document) bool {
 func IsPublished(id string) bool {
 	return !strings.HasPrefix(id, "drafts.") && !strings.HasPrefix(id, "versions.")
 }
+
+// publishedID returns the id of the published document of a draft or of a version in a
+// release.
+func publishedID(id string) string {
+	id = strings.TrimPrefix(id, "drafts.")
+	if version, ok := strings.CutPrefix(id, "versions."); ok {
+		_, id, _ = strings.Cut(version, ".")
+	}
+	return id
+}
+
+// Singletons returns the types of which a site has one document, with the type as its id.
+// It is read by that id, so it belongs to every locale, whatever language a plugin of the
+// CMS wrote into it.
+func Singletons() []string { return []string{SettingsType, RulesType, TextsType} }
+
+// IsSingleton reports whether an id is that of a singleton, published or not.
+func IsSingleton(id string) bool { return slices.Contains(Singletons(), publishedID(id)) }
 
 // IsPublic reports whether the document with this id can be read from a public dataset
 // without credentials. An id that contains a dot is private.

@@ -33,19 +33,19 @@ func TestDecodeErrors(t *testing.T) {
 
 func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
 	t.Parallel()
-	assetURL := func(ref string) string { return cms.AssetURL("https://cdn", "p", "d", ref) }
+	assetURL := func(ref string) string { return cms.AssetURL("p", "d", ref) }
 	for in, want := range map[string]string{
 		`"z":1.50,"y":"ș","_updatedAt":"yesterday"`: `{"y":"ș","z":1.50}`,
 		`"n":12345678901234567890,"x":[{"asset":{"_ref":"image-Ab1-20x10-png"}}]`: `{"n":12345678901234567890,` +
-			`"x":[{"asset":{"_ref":"image-Ab1-20x10-png","url":"https://cdn/images/p/d/Ab1-20x10.png"},"height":10,` +
-			`"url":"https://cdn/images/p/d/Ab1-20x10.png","width":20}]}`,
+			`"x":[{"asset":{"_ref":"image-Ab1-20x10-png","url":"https://cdn.sanity.io/images/p/d/Ab1-20x10.png"},"height":10,` +
+			`"url":"https://cdn.sanity.io/images/p/d/Ab1-20x10.png","width":20}]}`,
 		`"own":{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"}}`: `{"own":` +
 			`{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"},"height":1,"url":"https://x/a.png","width":1}}`,
 		`"kept":{"alt":"A","hotspot":{"x":0.5},"width":"full","url":"/own","asset":{"_ref":"image-e5-3x2-jpg"}}`: `{"kept":` +
-			`{"alt":"A","asset":{"_ref":"image-e5-3x2-jpg","url":"https://cdn/images/p/d/e5-3x2.jpg"},"height":2,` +
+			`{"alt":"A","asset":{"_ref":"image-e5-3x2-jpg","url":"https://cdn.sanity.io/images/p/d/e5-3x2.jpg"},"height":2,` +
 			`"hotspot":{"x":0.5},"url":"/own","width":"full"}}`,
-		`"f":{"asset":{"_ref":"file-abc-pdf"}}`: `{"f":{"asset":{"_ref":"file-abc-pdf","url":"https://cdn/files/p/d/abc.pdf"},` +
-			`"url":"https://cdn/files/p/d/abc.pdf"}}`,
+		`"f":{"asset":{"_ref":"file-abc-pdf"}}`: `{"f":{"asset":{"_ref":"file-abc-pdf","url":"https://cdn.sanity.io/files/p/d/abc.pdf"},` +
+			`"url":"https://cdn.sanity.io/files/p/d/abc.pdf"}}`,
 		`"other":{"asset":{"_ref":"image-e5-1x1-png","_dataset":"media","_projectId":"p2","_type":"crossDatasetReference"}}`: `{"other":` +
 			`{"asset":{"_dataset":"media","_projectId":"p2","_ref":"image-e5-1x1-png","_type":"crossDatasetReference"}}}`,
 		`"s":{"asset":{"url":"https://x/a","width":9,"height":4}}`: `{"s":{"asset":{"height":4,"url":"https://x/a","width":9},` +
@@ -66,7 +66,7 @@ func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
 	}
 
 	for id, want := range map[string]string{
-		"file-abc-pdf":           "https://cdn/files/p/d/abc.pdf",
+		"file-abc-pdf":           "https://cdn.sanity.io/files/p/d/abc.pdf",
 		"image-abc-png":          "",
 		"file-abc-10x20-pdf":     "",
 		"image-../..-1x1-png":    "",

@@ -12,11 +12,17 @@ import (
 	"time"
 )
 
+// assetCDN serves images and files of Sanity. The content at an address never changes.
+const assetCDN = "https://cdn.sanity.io"
+
 var (
 	validID = regexp.MustCompile(`^[a-zA-Z0-9_.][a-zA-Z0-9._-]{0,127}$`)
 	// assetID matches the id of an uploaded image or file. Only an image's id includes a
 	// size.
 	assetID = regexp.MustCompile(`^(image|file)-([a-zA-Z0-9_]+)(-\d+x\d+)?-([a-z0-9]+)$`)
+	// exportedFile matches the address of a file in an export of a dataset.
+	exportedFile = regexp.MustCompile(
+		`^file://\./(?:images|files)/([a-zA-Z0-9_]+(?:-\d+x\d+)?)\.([a-z0-9]+)$`)
 	// imageSize matches the size in the id or the address of an image.
 	imageSize = regexp.MustCompile(`-([1-9]\d{0,4})x([1-9]\d{0,4})[-.]\w+$`)
 )
@@ -50,6 +56,9 @@ func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, er
 	}
 
 	d.Language = Language(fields)
+	if IsSingleton(d.ID) {
+		d.Language, d.Useless = "", d.Language
+	}
 	updated, _ := fields["_updatedAt"].(string)
 	if at, err := time.Parse(time.RFC3339, updated); err == nil {
 		d.UpdatedAt = at.UTC()
@@ -69,12 +78,30 @@ func addAssetURLs(node any, assetURL func(ref string) string) {
 			addAssetURLs(child, assetURL)
 		}
 	case map[string]any:
+		restoreAsset(n)
 		if asset, ok := n["asset"].(map[string]any); ok {
 			addAssetURL(n, asset, assetURL)
 		}
 		for _, child := range n {
 			addAssetURLs(child, assetURL)
 		}
+	}
+}
+
+// restoreAsset restores the asset of an object as the CMS had it. An export of a dataset
+// names a file instead.
+func restoreAsset(holder map[string]any) {
+	source, _ := holder["_sanityAsset"].(string)
+	kind, address, ok := strings.Cut(source, "@")
+	if !ok || holder["asset"] != nil {
+		return
+	}
+
+	if file := exportedFile.FindStringSubmatch(address); file != nil {
+		ref := strings.Join([]string{kind, file[1], file[2]}, "-")
+		holder["asset"] = map[string]any{"_type": "reference", "_ref": ref}
+	} else if strings.HasPrefix(address, "https://") {
+		holder["asset"] = map[string]any{"url": address}
 	}
 }
 
@@ -108,13 +135,12 @@ func addAssetURL(holder, asset map[string]any, assetURL func(ref string) string)
 	}
 }
 
-// AssetURL derives the address of an uploaded image or file from its id. It returns "" if
-// the id is not that of an asset. Base is the address of the CDN, for example
-// "https://cdn.sanity.io".
-func AssetURL(base, project, dataset, id string) string {
+// AssetURL derives the address of an uploaded image or file of Sanity from its id. It
+// returns "" if the id is not that of an asset.
+func AssetURL(project, dataset, id string) string {
 	m := assetID.FindStringSubmatch(id)
 	if m == nil || (m[1] == "image") != (m[3] != "") {
 		return ""
 	}
-	return base + "/" + m[1] + "s/" + project + "/" + dataset + "/" + m[2] + m[3] + "." + m[4]
+	return assetCDN + "/" + m[1] + "s/" + project + "/" + dataset + "/" + m[2] + m[3] + "." + m[4]
 }

@@ -2,14 +2,15 @@ package cms
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// DefaultLanguage is the language of a plain text where texts are localized, and of the
-// text that is used if another one is missing.
+// DefaultLanguage is the language of a plain string where strings are localized, and
+// of the one that is used if another is missing.
 const DefaultLanguage = "en"
 
 // languageTag matches a BCP 47 language tag, also with underscores. Its first group is
@@ -27,20 +28,57 @@ func languageOf(value any) string {
 }
 
 // Language returns the language in the fields of a document or of a webhook's payload, or
-// "" if it has none. The fields are those of Sanity's plugins. Values that are not
-// language tags do not count.
-func Language(fields map[string]any) string {
+// "" if it has none. The fields are those of Sanity's plugins. If none of them has a
+// language tag, another text counts as a language that no site uses, such as "Spanish".
+func Language(fields map[string]any) (language string) {
 	for _, name := range []string{"language", "locale", "_lang", "__i18n_lang"} {
-		if language := languageOf(fields[name]); language != "" {
-			return language
+		if tag := languageOf(fields[name]); tag != "" {
+			return tag
+		}
+		if text, _ := fields[name].(string); language == "" {
+			language = strings.TrimSpace(text)
 		}
 	}
-	return ""
+	return language
 }
 
-// Texts returns the texts of a localized value by language. The value is an object by
-// language, an array of the internationalized-array plugin, or a plain text in the
-// [DefaultLanguage]. Blank texts count as missing. Texts returns false if a part of the
+// Slugs returns the slugs of a document by language. A slug for all languages has the
+// language "". A slug is a string, or an object with the field current.
+func Slugs(fields json.RawMessage) map[string]string {
+	var document struct{ Slug any }
+	_ = json.Unmarshal(fields, &document) // drivers return objects only
+
+	value := plainSlug(document.Slug)
+	switch v := value.(type) {
+	case string:
+		return map[string]string{"": v}
+	case map[string]any:
+		for language, slug := range v {
+			v[language] = plainSlug(slug)
+		}
+	case []any:
+		for _, item := range v {
+			if entry, ok := item.(map[string]any); ok {
+				entry["value"] = plainSlug(entry["value"])
+			}
+		}
+	}
+	slugs, _ := Texts(value)
+	return slugs
+}
+
+// plainSlug returns the text of a slug that is an object, and any other value unchanged.
+func plainSlug(value any) any {
+	object, _ := value.(map[string]any)
+	if current, ok := object["current"]; ok {
+		return current
+	}
+	return value
+}
+
+// Texts returns the strings of a localized value by language. The value is an object by
+// language, an array of the internationalized-array plugin, or a plain string in the
+// [DefaultLanguage]. Blank strings count as missing. Texts returns false if a part of the
 // value has another form.
 func Texts(value any) (texts map[string]string, ok bool) {
 	tagged := map[string]any{}

@@ -23,7 +23,7 @@ type LeadDocument struct {
 	LeadID      string           `json:"submissionId"`
 	SessionID   string           `json:"sessionId"`
 	Contact     lead.Contact     `json:"contact"`
-	Selections  lead.Selections  `json:"selections"`
+	Selections  Selections       `json:"selections"`
 	Estimate    lead.Estimate    `json:"estimate"`
 	PriceStatus lead.PriceStatus `json:"priceStatus,omitempty"`
 	Message     string           `json:"message,omitempty"`
@@ -34,6 +34,29 @@ type LeadDocument struct {
 	SubmittedAt string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
 	PDFPath     string           `json:"pdfPath"`     // relative to the site
 	PagePath    string           `json:"pagePath"`    // relative to the site
+}
+
+// Selections are the choices in a lead's document.
+type Selections struct {
+	lead.Selections
+	Quantities []Quantity `json:"quantities,omitempty"`
+}
+
+// Quantity is a list item in a lead's document, with the unit in the default language.
+type Quantity struct {
+	Key   string  `json:"_key"`
+	Slug  string  `json:"slug"`
+	Count float64 `json:"count"`
+	Unit  string  `json:"unit,omitempty"`
+}
+
+func newSelections(s lead.Selections) Selections {
+	selections := Selections{Selections: s}
+	selections.Selections.Quantities = nil
+	for _, q := range s.Quantities {
+		selections.Quantities = append(selections.Quantities, Quantity{q.Slug, q.Slug, q.Count, q.Unit()})
+	}
+	return selections
 }
 
 // Consent is a list item in a lead's document. Sanity Studio requires a key for each
@@ -69,7 +92,7 @@ func NewLeadDocument(s *lead.Lead) LeadDocument {
 		PagePath:    s.PagePath(),
 
 		Contact:     s.Contact,
-		Selections:  s.Selections,
+		Selections:  newSelections(s.Selections),
 		Estimate:    s.Estimate,
 		PriceStatus: s.PriceStatus,
 		Message:     s.Message,

@@ -2,6 +2,15 @@ package cms
 
 import "encoding/json"
 
+// SettingsType is the document type of the site's settings, and the id of the only document
+// of this type.
+const SettingsType = "siteSettings"
+
+// TranslationsType is the document type in which the plugin document-internationalization
+// stores which documents are translations of each other. The service reads these documents
+// and never serves them.
+const TranslationsType = "translation.metadata"
+
 // RulesType is the document type of the calculator's pricing rules, and the id of the
 // only document of this type:
 //
@@ -27,7 +36,7 @@ const RulesType = "quoteRules"
 const TextsType = "quoteTexts"
 
 // OptionSlug returns the field of the selections to which a document of [OptionType]
-// belongs, and its slug. The slug is a text or an object with the field current. A missing
+// belongs, and its slug. The slug is a string or an object with the field current. A missing
 // value, or one of another type, is returned as "".
 func OptionSlug(d Document) (field, slug string) {
 	var option struct {

@@ -12,8 +12,13 @@ type Watcher interface {
 	// happens while the CMS is unavailable is reported later.
 	Watch(ctx context.Context, types []string, changed func())
 
-	// WatchDrafts is like Watch but includes unpublished documents.
-	WatchDrafts(ctx context.Context, types []string, changed func())
+	// WatchDrafts is like Watch but includes unpublished documents. It passes the revision
+	// of all documents, as DraftsRevision returns it.
+	WatchDrafts(ctx context.Context, types []string, changed func(revision string))
+
+	// DraftsRevision returns an identifier of the state of all documents of the given types,
+	// published or not. It is the same for every process.
+	DraftsRevision(ctx context.Context, types []string) (string, error)
 
 	// Watching returns the current mode of Watch.
 	Watching() Watching

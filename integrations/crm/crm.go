@@ -26,8 +26,9 @@ type Contacts interface {
 	// Upsert creates or updates the contact with the lead's address, according to
 	// [Changes], and then the lead's deal: a new one has the properties of [NewDeal], an
 	// existing one gets those of [DealQuote]. Repeating it changes nothing, and completes
-	// what an interrupted call has begun.
-	Upsert(ctx context.Context, l Contact) error
+	// what an interrupted call has begun. It returns the records that it made or found,
+	// also with an error.
+	Upsert(ctx context.Context, l Contact) (lead.Records, error)
 
 	// Ping verifies the address and the credentials with one cheap round trip.
 	Ping(ctx context.Context) error
@@ -41,23 +42,23 @@ type Lookup interface {
 	// instead.
 	Missing(ctx context.Context, emails []string) ([]string, error)
 
-	// FindDeals returns the ids of the leads that have a deal: of the given leads, and of
-	// all leads with one of the addresses. A driver that stores no deals returns
-	// [errors.ErrUnsupported].
-	FindDeals(ctx context.Context, leads, emails []string) ([]string, error)
+	// FindDeals returns those of the given leads that have a deal. A driver that stores no
+	// deals returns [errors.ErrUnsupported].
+	FindDeals(ctx context.Context, leads []string) ([]string, error)
 }
 
-// Eraser permanently deletes contacts. Every driver implements it.
+// Eraser removes persons. Every driver implements it. One that stores no such records
+// returns [errors.ErrUnsupported].
 type Eraser interface {
-	// Erase deletes the contact with this address. A missing contact is not an error. A
-	// driver that stores no contacts returns nil.
-	Erase(ctx context.Context, email string) error
+	// EraseDeals removes the person from the deals of the erasure's leads, from those with
+	// one of its addresses, and from copies of both, as [Erasure.Deal] decides for each. It
+	// is called before EraseContacts.
+	EraseDeals(ctx context.Context, e Erasure) ([]Erased, error)
 
-	// EraseDeals finds deals like FindDeals. It removes the person from each, according to
-	// [ErasedDeal], and then deletes those that are still in their first stage. The others
-	// stay, as records of the firm: it returns the ids of their leads. It is called before
-	// Erase. A driver that stores no deals returns nil.
-	EraseDeals(ctx context.Context, leads, emails []string) (kept []string, err error)
+	// EraseContacts permanently deletes the contacts of the erasure, or removes the quote
+	// from them, as [Erasure.Contact] decides for each. It finds them by all addresses of
+	// the erasure and by the records of its leads.
+	EraseContacts(ctx context.Context, e Erasure) ([]Erased, error)
 }
 
 // Setup is a driver that can prepare its CRM for leads.

@@ -60,11 +60,15 @@ func NewDeal(c Contact) map[string]string {
 
 func dealName(leadID string) string { return "Quote " + lead.Reference(leadID) }
 
-// ErasedDeal returns the changes that remove a person from a deal. They clear the
-// properties of the quote, except the choices, the price, the id and the time, and
-// replace the name, because people may have changed it.
+// ErasedDeal returns the changes that remove a person from the deal of a lead, or from a
+// copy that people made of one, which has no lead. They clear the properties of the quote,
+// except the choices, the price, the id and the time. They also replace the name of a lead's
+// deal, because people may have changed it.
 func ErasedDeal(leadID string) map[string]string {
-	changes := map[string]string{PropDealName: dealName(leadID)}
+	changes := map[string]string{}
+	if leadID != "" {
+		changes[PropDealName] = dealName(leadID)
+	}
 	for _, p := range DealProperties() {
 		part, _, _ := strings.Cut(p.Field, ".")
 		if !slices.Contains([]string{"selections", "estimate", "priceStatus", "id", "submittedAt"}, part) {

@@ -8,12 +8,12 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Outcomes is implemented by drivers whose CRM records outcomes of deals or contacts.
+// Outcomes is implemented by drivers whose CRM records outcomes of deals.
 type Outcomes interface {
 	// Outcomes yields pages of the outcomes that changed at or after since, in the order
-	// of the last changes of their deals, or of their contacts if deals are off. It may
-	// yield an outcome more than once, and leaves out records that are deleted or merged
-	// during the iteration. It waits for short rate limits.
+	// of the last changes of their deals. It may yield an outcome more than once, and
+	// leaves out deals that are deleted or merged during the iteration. It waits for short
+	// rate limits.
 	Outcomes(ctx context.Context, since time.Time) iter.Seq2[OutcomePage, error]
 }
 
@@ -23,9 +23,8 @@ type OutcomePage struct {
 	Until    time.Time // later pages contain no change before this time, by the CRM's clock
 }
 
-// Outcome is the outcome of a deal or a contact.
+// Outcome is the outcome of the deal of a lead.
 type Outcome struct {
-	LeadID string   // the lead of the deal; empty for a contact
-	Emails []string // all addresses of the contact
+	LeadID string
 	lead.Outcome
 }

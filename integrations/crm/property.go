@@ -15,6 +15,9 @@ const (
 	PropLeadID      = "quote_submission_id"
 	PropSubmittedAt = "quote_submitted_at" // RFC 3339 in UTC with milliseconds
 
+	// PropMerged is not empty in a contact into which others were merged.
+	PropMerged = "hs_merged_object_ids"
+
 	// propCreated marks a contact created by a lead. Others are maintained in the CRM.
 	propCreated = "quote_contact_created"
 )
@@ -148,6 +151,11 @@ func quoteProperties(c Contact) []Property {
 			strings.Join(l.Selections.Features, ";"),
 		},
 		{
+			"quote_quantities", "selections.quantities.slug", LongText,
+			"Quote: quantities", "Quantities of the selections, such as cleaning=120 m²; windows=8.",
+			l.Selections.QuantityText(),
+		},
+		{
 			"quote_complexity", "selections.complexity", Text,
 			"Quote: complexity", "Selected complexity, as a slug.",
 			l.Selections.Complexity,
@@ -174,7 +182,7 @@ func quoteProperties(c Contact) []Property {
 		},
 		{
 			"quote_price_status", "priceStatus", Text,
-			"Quote: price status", "Result of the price check: VERIFIED, HONOURED, UNPRICED or NOT_VERIFIED.",
+			"Quote: price status", "Result of the price check: VERIFIED, HONORED, UNPRICED or NOT_VERIFIED.",
 			string(l.PriceStatus),
 		},
 		{
@@ -185,7 +193,7 @@ func quoteProperties(c Contact) []Property {
 		{
 			"quote_consents", "consents.purpose", LongText,
 			"Quote: consents", "Consents requested from the visitor, with the answers.",
-			lead.ConsentText(l.Consents),
+			l.ConsentText(),
 		},
 		{
 			PropLeadID, "id", Text,

@@ -20,6 +20,9 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 		"sessionId": "meaningless outside this service",
 		"locale":    "the PDF is in the visitor's language",
 
+		"selections.quantities.count": "part of quote_quantities",
+		"selections.quantities.unit":  "part of quote_quantities",
+
 		"consents.given":       "part of quote_consents",
 		"consents.text":        "in the CMS and the inbox, by purpose",
 		"consents.siteWording": "part of quote_consents",

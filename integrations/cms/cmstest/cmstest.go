@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	cases := map[string]func(*testing.T, Subject){
 		"Fetch":              fetch,
 		"Languages":          languages,
+		"Singletons":         singletons,
 		"Localized texts":    localizedTexts,
 		"Perspectives":       perspectives,
 		"Put":                put,
@@ -100,7 +101,7 @@ func fetch(t *testing.T, s Subject) {
 		q    cms.Query
 		want []string
 	}{
-		"with and without language": {cms.Query{Types: hero, Except: []string{"es", "ro"}}, []string{"hero-common", "hero-en"}},
+		"with and without language": {cms.Query{Types: hero, Except: []string{"es", "ro"}}, []string{"hero-common", "hero-en", "private.hero"}},
 		"in id order":               {cms.Query{Types: hero, Except: []string{"en", "ro"}}, []string{"a-hero-es", "hero-common"}},
 		"characters to escape": {
 			cms.Query{Types: []string{`"] || true || _type in ["`}, Except: []string{`"] || true || "`}},
@@ -151,8 +152,11 @@ func languages(t *testing.T, s Subject) {
 		{"i18n", `"__i18n_lang":"ro_RO"`, "ro", "the intl-input plugin"},
 		{"first", `"language":"es","locale":"ro"`, "es", "the fields have an order"},
 		{"second", `"language":"Deutsch","locale":"ro"`, "ro", "the language of a course is no tag"},
-		{"word", `"language":"Deutsch"`, "", "as before, alone"},
+		{"word", `"language":"Deutsch"`, "Deutsch", "a language by its name, which no site uses"},
+		{"own-word", `"locale":"español"`, "español", "a language by its own name"},
+		{"several", `"_lang":"en,es"`, "en,es", "two languages in one string"},
 		{"empty", `"language":""`, "", "cleared by a script"},
+		{"blank", `"language":" \t"`, "", "typed by accident"},
 		{"null", `"language":null`, "", "unset by a script"},
 		{"list", `"language":["en","de"]`, "", "the languages of a course"},
 		{"object", `"language":{"_ref":"en"}`, "", "a reference to a document for the language"},
@@ -180,6 +184,31 @@ func languages(t *testing.T, s Subject) {
 	}
 }
 
+// singletons reads documents by their id, whatever language a plugin wrote into them.
+func singletons(t *testing.T, s Subject) {
+	var docs []string
+	for i, id := range cms.Singletons() {
+		language := []string{`"language":"es"`, `"locale":"de"`, `"_lang":"ro-RO"`}[i%3]
+		docs = append(docs, fmt.Sprintf(`{"_id":%q,"_type":%q,%s}`, id, id, language),
+			fmt.Sprintf(`{"_id":"drafts.%s","_type":%q,%s,"draft":true}`, id, id, language),
+			fmt.Sprintf(`{"_id":"other-%s","_type":%q,"language":"es"}`, id, id))
+	}
+	s.Replace(t, docs...)
+
+	for _, perspective := range []string{"", "drafts"} {
+		found := s.fetch(t, cms.Query{Types: cms.Singletons(), Except: []string{"es", "ro"}, Perspective: perspective})
+		if len(found) != len(cms.Singletons()) {
+			t.Errorf("%q: %+v", perspective, found)
+		}
+		for _, d := range found {
+			isDraft := strings.Contains(string(d.Fields), "draft")
+			if d.ID != d.Type || d.Language != "" || d.Useless == "" || isDraft != (perspective != "") {
+				t.Errorf("%q: %+v", perspective, d)
+			}
+		}
+	}
+}
+
 // localizedTexts reads localized texts in each form that sites use.
 func localizedTexts(t *testing.T, s Subject) {
 	rows := []struct {
@@ -201,8 +230,8 @@ func localizedTexts(t *testing.T, s Subject) {
 		{`null`, "", "", true, "unset"},
 		{`{}`, "", "", true, "an object not filled in"},
 		{`[]`, "", "", true, "a list not filled in"},
-		{`{"en":"E","es":7}`, "E", "E", false, "one text of a wrong type"},
-		{`["S"]`, "", "", false, "a list of texts"},
+		{`{"en":"E","es":7}`, "E", "E", false, "one value of a wrong type"},
+		{`["S"]`, "", "", false, "a list of strings"},
 		{`[{"_key":"a1b2c3d4e5f6","_type":"block","children":[]}]`, "", "", false, "rich text"},
 		{`{"_type":"reference","_ref":"x"}`, "", "", true, "nothing but the CMS's own fields"},
 		{`{"street":"S"}`, "", "", false, "another object"},
@@ -244,7 +273,10 @@ func perspectives(t *testing.T, s Subject) {
 		"":               {"a published"},
 		"drafts":         {"a draft", "b new"},
 		"rSpring,drafts": {"a release", "b new"},
-		"rNone,drafts":   {"a draft", "b new"},
+
+		"rOther,rSpring,drafts": {"a another release", "b new"},
+		"rSpring,rOther,drafts": {"a release", "b new"},
+		"rNone,drafts":          {"a draft", "b new"},
 	} {
 		var got []string
 		for _, d := range s.fetch(t, cms.Query{Types: []string{"page"}, Perspective: perspective}) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -28,7 +29,7 @@ func IsSample(content []byte) bool { return bytes.Equal(content, sample) }
 // Check returns an error if the text of a content file cannot be used. Entries that would
 // be left out are not an error.
 func Check(content []byte) error {
-	_, _, err := parse(content)
+	_, _, err := parse(content, func(string) string { return "" })
 	return err
 }
 
@@ -91,7 +92,7 @@ func (d *Driver) read() ([]cms.Document, error) {
 	if err == nil && sum != d.sum {
 		var data []byte
 		if data, err = os.ReadFile(d.Path); err == nil {
-			docs, malformed, err = parse(data)
+			docs, malformed, err = parse(data, d.assetURL)
 		}
 	}
 	if err != nil {
@@ -105,6 +106,14 @@ func (d *Driver) read() ([]cms.Document, error) {
 		d.Log.Warn().Err(err).Str("file", d.Path).Msg("leaving out a malformed entry of the content file")
 	}
 	return docs, nil
+}
+
+// assetURL returns the address of an asset of the content lake, or "" without one.
+func (d *Driver) assetURL(ref string) string {
+	if d.ProjectID == "" {
+		return ""
+	}
+	return cms.AssetURL(d.ProjectID, d.Dataset, ref)
 }
 
 // digest returns the digest of a file's text. It does not hold the text, since it is called
@@ -147,8 +156,19 @@ func (d *Driver) Watch(ctx context.Context, _ []string, changed func()) {
 }
 
 // WatchDrafts implements [cms.Watcher]: drafts are in the same file.
-func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) {
-	d.Watch(ctx, types, changed)
+func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func(revision string)) {
+	d.Watch(ctx, types, func() {
+		revision, _ := d.DraftsRevision(ctx, types) // the error is logged
+		changed(revision)
+	})
+}
+
+// DraftsRevision implements [cms.Watcher]. It identifies the text of the last usable file.
+func (d *Driver) DraftsRevision(context.Context, []string) (string, error) {
+	_, _ = d.read()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return fmt.Sprintf("%.8x", d.sum), nil
 }
 
 // Watching implements [cms.Watcher].

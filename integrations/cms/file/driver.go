@@ -29,6 +29,9 @@ type Options struct {
 	// the sample content to it.
 	Path   string
 	Sample bool
+	// ProjectID and Dataset identify the content lake of Sanity from which the content was
+	// exported, if it was. They give the addresses of its pictures.
+	ProjectID, Dataset string
 	// Dir is the data folder. Leads are stored in its subfolder "cms".
 	Dir string
 	// Log reports problems with the content file.

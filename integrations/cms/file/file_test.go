@@ -245,9 +245,12 @@ func TestSample(t *testing.T) {
 	}
 
 	for _, doc := range docs {
-		var option struct{ Price *float64 }
+		var option struct {
+			Price *float64
+			Tiers []any
+		}
 		if err := json.Unmarshal(doc.Fields, &option); err != nil ||
-			doc.Type == cms.OptionType && option.Price == nil {
+			doc.Type == cms.OptionType && option.Price == nil && option.Tiers == nil {
 			t.Errorf("%s has no price (%v)", doc.ID, err)
 		}
 	}

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,17 +14,21 @@ import (
 	"siteapi/integrations/cms"
 )
 
-// parse parses a content file. An entry that is not a document is left out and reported
+// parse parses a content file, whose pictures have the addresses that assetURL returns
+// unless their documents are in the file. An entry that is not a document is left out and reported
 // in malformed. If none of the entries is a document, parse fails.
-func parse(data []byte) (docs []cms.Document, malformed []error, err error) {
+func parse(
+	data []byte, assetURL func(ref string) string,
+) (docs []cms.Document, malformed []error, err error) {
 	entries, err := split(data)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	assetURL, seen := assetURLs(entries), map[string]bool{}
+	known, seen := assetURLs(entries), map[string]bool{}
+	address := func(ref string) string { return cmp.Or(known[ref], assetURL(ref)) }
 	for i, entry := range entries {
-		doc, err := cms.Decode(entry, assetURL)
+		doc, err := cms.Decode(entry, address)
 		if err == nil && seen[doc.ID] {
 			err = fmt.Errorf("a second document has the _id %q", doc.ID)
 		}
@@ -81,9 +86,8 @@ func split(data []byte) (entries []json.RawMessage, err error) {
 	}
 }
 
-// assetURLs returns a function that looks up the address of an asset. It finds only
-// assets whose documents are in the file; an export includes them.
-func assetURLs(entries []json.RawMessage) func(ref string) string {
+// assetURLs returns the addresses of the assets whose documents are in the file.
+func assetURLs(entries []json.RawMessage) map[string]string {
 	known := map[string]string{}
 	for _, entry := range entries {
 		var doc struct {
@@ -95,5 +99,5 @@ func assetURLs(entries []json.RawMessage) func(ref string) string {
 			known[doc.ID] = doc.URL
 		}
 	}
-	return func(ref string) string { return known[ref] }
+	return known
 }

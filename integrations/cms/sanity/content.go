@@ -13,9 +13,11 @@ import (
 )
 
 // contentQuery selects the documents of a query, and some of those in an excepted
-// language: it does not parse tags such as "es-ES".
+// language: it does not parse tags such as "es-ES". A singleton is selected whatever its
+// language is.
 const contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
-	` && !(coalesce(language, locale, _lang, __i18n_lang) in $except)] | order(_id asc)`
+	` && (_id in $singletons || !(coalesce(language, locale, _lang, __i18n_lang) in $except))]` +
+	` | order(_id asc)`
 
 // These are the perspectives of queries.
 const (
@@ -42,7 +44,11 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		perspective: cmp.Or(q.Perspective, published),
 		anonymous:   d.Token == "",
 		event:       d.liveDocuments.recentEvent(),
-		params:      map[string]any{"types": q.Types, "except": append([]string{}, q.Except...)},
+		params: map[string]any{
+			"types":      q.Types,
+			"except":     append([]string{}, q.Except...),
+			"singletons": cms.Singletons(),
+		},
 	}
 	// Any perspective other than the published one requires the token.
 	if q.Perspective != "" {
@@ -56,7 +62,7 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	docs, malformed := make([]cms.Document, 0, len(raws)), 0
 	for _, text := range raws {
 		doc, err := cms.Decode(text, func(ref string) string {
-			return cms.AssetURL(assetCDN, d.ProjectID, d.Dataset, ref)
+			return cms.AssetURL(d.ProjectID, d.Dataset, ref)
 		})
 		if err != nil {
 			malformed++

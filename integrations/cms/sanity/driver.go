@@ -33,8 +33,6 @@ import (
 const (
 	// system is the driver's name in errors and observations.
 	system = "sanity"
-	// assetCDN serves images and files. The content at an address never changes.
-	assetCDN = "https://cdn.sanity.io"
 	// timeout bounds each call.
 	timeout = 5 * time.Second
 	// maxResponse bounds a response, which may contain all documents of a locale, in bytes.

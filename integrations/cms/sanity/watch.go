@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -32,14 +33,22 @@ const (
 // It also polls at intervals, which are shorter without a stream.
 func (d *Driver) Watch(ctx context.Context, types []string, changed func()) {
 	w := &watch{Driver: d, perspective: published, live: &d.liveDocuments, pollEvery: pollEvery}
-	w.run(ctx, types, changed)
+	w.run(ctx, types, func(string) { changed() })
 }
 
 // WatchDrafts implements [cms.Watcher]. Sanity requires a token for a stream that
 // includes drafts.
-func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func()) {
-	w := &watch{Driver: d, perspective: raw, live: &d.liveDrafts, pollEvery: pollDraftsEvery}
-	w.run(ctx, types, changed)
+func (d *Driver) WatchDrafts(ctx context.Context, types []string, changed func(revision string)) {
+	d.watchDrafts().run(ctx, types, changed)
+}
+
+func (d *Driver) watchDrafts() *watch {
+	return &watch{Driver: d, perspective: raw, live: &d.liveDrafts, pollEvery: pollDraftsEvery}
+}
+
+// DraftsRevision implements [cms.Watcher].
+func (d *Driver) DraftsRevision(ctx context.Context, types []string) (string, error) {
+	return d.watchDrafts().state(ctx, types)
 }
 
 // Watching implements [cms.Watcher].
@@ -54,7 +63,7 @@ type watch struct {
 	pollNow     chan struct{} // requests a poll
 }
 
-func (w *watch) run(ctx context.Context, types []string, changed func()) {
+func (w *watch) run(ctx context.Context, types []string, changed func(revision string)) {
 	w.pollNow = make(chan struct{}, 1)
 	w.live.setMode(cms.WatchAsking, "connecting")
 
@@ -75,8 +84,8 @@ func (w *watch) requestPoll() {
 
 // poll reads the state of the documents, on request and at intervals, and calls changed
 // if it differs from the previous one.
-func (w *watch) poll(ctx context.Context, types []string, changed func()) {
-	var known [sha256.Size]byte
+func (w *watch) poll(ctx context.Context, types []string, changed func(revision string)) {
+	known := ""
 	failing := false
 	for pause := time.Duration(0); ; time.Sleep(pollPause / w.haste) {
 		select {
@@ -86,7 +95,7 @@ func (w *watch) poll(ctx context.Context, types []string, changed func()) {
 		case <-time.After(pause / w.haste):
 		}
 
-		sum, err := w.state(ctx, types)
+		revision, err := w.state(ctx, types)
 		if err != nil {
 			if !failing && ctx.Err() == nil {
 				w.Log.Warn().Err(err).Msg("cannot poll the CMS for changes, retrying every few seconds")
@@ -99,15 +108,15 @@ func (w *watch) poll(ctx context.Context, types []string, changed func()) {
 		if w.live.watching().Mode == cms.WatchStream {
 			pause = pollStreaming
 		}
-		if sum != known {
-			known = sum
-			changed()
+		if revision != known {
+			known = revision
+			changed(revision)
 		}
 	}
 }
 
 // state returns a digest of the documents' ids and revisions.
-func (w *watch) state(ctx context.Context, types []string) ([sha256.Size]byte, error) {
+func (w *watch) state(ctx context.Context, types []string) (string, error) {
 	rows, err := w.documents(ctx, groqQuery{
 		op:          "polling for changes",
 		text:        stateQuery,
@@ -117,10 +126,10 @@ func (w *watch) state(ctx context.Context, types []string) ([sha256.Size]byte, e
 		params:      map[string]any{"types": types},
 	})
 	if err != nil {
-		return [sha256.Size]byte{}, err
+		return "", err
 	}
 	text, err := json.Marshal(rows)
-	return sha256.Sum256(text), err
+	return fmt.Sprintf("%.8x", sha256.Sum256(text)), err
 }
 
 // live is the driver's state of an event stream.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/crm"
@@ -37,52 +37,63 @@ func (d *Driver) upsertDeal(l crm.Contact) error {
 	return write(d.dealPath(l.Lead.ID), deal, changes)
 }
 
-// eachDeal calls f with the deals of leads, and of all leads with one of the addresses.
-// With addresses it reads all deals.
-func (d *Driver) eachDeal(leads, emails []string, f func(leadID string, deal map[string]string) error) error {
-	var paths []string
-	for _, id := range leads {
-		paths = append(paths, d.dealPath(id))
-	}
-	if len(emails) > 0 {
-		paths, _ = filepath.Glob(d.dealPath("*"))
-	}
-
-	for _, path := range paths {
-		id := strings.TrimSuffix(filepath.Base(path), ".json")
-		deal, err := read(path)
-		if err == nil && (slices.Contains(leads, id) || slices.Contains(emails, deal[crm.PropDealEmail])) {
-			err = f(id, deal)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// FindDeals returns the ids of the leads that have a deal.
-func (d *Driver) FindDeals(ctx context.Context, leads, emails []string) (found []string, err error) {
+// FindDeals returns those of the given leads that have a deal.
+func (d *Driver) FindDeals(ctx context.Context, leads []string) (found []string, err error) {
 	err = d.locked(ctx, "looking up deals", func() error {
-		return d.eachDeal(leads, emails, func(id string, _ map[string]string) error {
-			found = append(found, id)
-			return nil
-		})
+		for _, id := range leads {
+			_, err := os.Stat(d.dealPath(id))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err == nil && id != "" {
+				found = append(found, id)
+			}
+		}
+		return nil
 	})
 	return found, err
 }
 
 // EraseDeals removes a person from deals, and the files of those that nobody has moved to
-// another stage.
-func (d *Driver) EraseDeals(ctx context.Context, leads, emails []string) (kept []string, err error) {
+// another stage. It reads all files. One that is not named by the lead in it is a copy.
+func (d *Driver) EraseDeals(ctx context.Context, e crm.Erasure) (all []crm.Erased, err error) {
 	err = d.locked(ctx, "erasing deals", func() error {
-		return d.eachDeal(leads, emails, func(id string, deal map[string]string) error {
-			if deal[crm.PropDealStage] == firstStage {
-				return atomicfile.Remove(d.dealPath(id))
+		paths, err := filepath.Glob(d.dealPath("*"))
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			id := named(path)
+			_, erased := e.Leads[id]
+			properties, err := read(path)
+			damaged := errors.Is(err, errDamaged)
+			if err != nil && !damaged {
+				return err
 			}
-			kept = append(kept, id)
-			return write(d.dealPath(id), deal, crm.ErasedDeal(id))
-		})
+			if !erased && !slices.Contains(e.Emails, properties[crm.PropDealEmail]) {
+				continue
+			}
+
+			deal := crm.Erased{ID: id, LeadID: id}
+			if !erased && properties[crm.PropLeadID] != id {
+				deal.LeadID = ""
+			}
+			deal.Fate = e.Deal(deal.LeadID, !damaged && properties[crm.PropDealStage] != firstStage)
+			all = append(all, deal)
+
+			err = nil
+			switch {
+			case e.DryRun:
+			case deal.Fate == crm.Deleted:
+				err = atomicfile.Remove(path)
+			default:
+				err = write(path, properties, crm.ErasedDeal(deal.LeadID))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return kept, err
+	return all, err
 }

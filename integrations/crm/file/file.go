@@ -19,12 +19,15 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -39,12 +42,15 @@ func Open(dir string) (*Driver, error) {
 	return &Driver{dir}, nil
 }
 
-// Upsert merges the lead into the contact with its address.
-func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
+// propWriters lists the ids of the leads that a contact has shown, for erasures.
+const propWriters = "quote_submission_ids"
+
+// Upsert merges the lead into the contact with its address. Records are named by their files.
+func (d *Driver) Upsert(ctx context.Context, l crm.Contact) (made lead.Records, err error) {
 	const op = "storing the contact"
 	email := l.Lead.Contact.Email
-	if !crm.Addressable(email) {
-		return &upstream.Error{
+	if !crm.Addressable(email) || l.Lead.ID == "" {
+		return made, &upstream.Error{
 			System: "file",
 			Op:     op,
 			Kind:   upstream.Rejected,
@@ -52,16 +58,27 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 		}
 	}
 
-	return d.locked(ctx, op, func() error {
-		contact, err := d.Contact(email)
+	err = d.locked(ctx, op, func() error {
+		contact, err := read(d.path(email))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err := write(d.path(email), contact, crm.Changes(l, contact)); err != nil {
+		changes := crm.Changes(l, contact)
+		if id := changes[crm.PropLeadID]; id != "" && !strings.Contains(contact[propWriters], id) {
+			changes[propWriters] = strings.TrimSpace(contact[propWriters] + " " + id)
+		}
+		if err := write(d.path(email), contact, changes); err != nil {
 			return err
 		}
-		return d.upsertDeal(l)
+
+		made.Contact.ID = named(d.path(email))
+		if err := d.upsertDeal(l); err != nil {
+			return err
+		}
+		made.Deal.ID = l.Lead.ID
+		return nil
 	})
+	return made, err
 }
 
 // write merges changes into the properties of a file, unless they change nothing.
@@ -87,7 +104,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 	var missing []string
 	for _, email := range emails {
 		switch _, err := os.Stat(d.path(email)); {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), !crm.Addressable(email):
 			missing = append(missing, email)
 		case err != nil:
 			return nil, failure(op, err)
@@ -97,9 +114,59 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 	return missing, nil
 }
 
-// Erase removes the contact with this address.
-func (d *Driver) Erase(ctx context.Context, email string) error {
-	return d.locked(ctx, "erasing the contact", func() error { return atomicfile.Remove(d.path(email)) })
+// EraseContacts deletes contacts, or removes the quote from them. A damaged file with one of
+// the person's addresses is deleted.
+func (d *Driver) EraseContacts(ctx context.Context, e crm.Erasure) (all []crm.Erased, err error) {
+	emails := map[string]string{} // by the path
+	for _, records := range e.Leads {
+		if id := records.Contact.ID; id != "" {
+			emails[filepath.Join(d.dir, filepath.Base(id)+".json")] = ""
+		}
+	}
+	for _, email := range slices.Concat(e.Emails, e.Typed) {
+		if crm.Addressable(email) {
+			emails[d.path(email)] = crm.Address(email)
+		}
+	}
+
+	err = d.locked(ctx, "erasing contacts", func() error {
+		for _, path := range slices.Sorted(maps.Keys(emails)) {
+			contact, err := d.eraseContact(e, path, emails[path])
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if contact.Fate != crm.Foreign {
+				all = append(all, contact)
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// eraseContact erases the contact in a file that is named by an address, if that is known.
+func (d *Driver) eraseContact(e crm.Erasure, path, email string) (crm.Erased, error) {
+	properties, err := read(path)
+	contact := crm.Erased{ID: named(path), Fate: crm.Deleted}
+	var changes map[string]string
+	if err == nil {
+		contact.Emails = []string{crm.Address(properties[crm.PropEmail]), email}
+		contact.Fate, changes = e.Contact(crm.StoredContact{
+			Properties: properties,
+			Emails:     contact.Emails,
+			Writers:    strings.Fields(properties[propWriters]),
+		})
+	} else if !errors.Is(err, errDamaged) || !slices.Contains(e.Emails, email) {
+		return crm.Erased{}, err
+	}
+
+	switch {
+	case e.DryRun:
+		return contact, nil
+	case contact.Fate == crm.Deleted:
+		return contact, atomicfile.Remove(path)
+	}
+	return contact, write(path, properties, changes)
 }
 
 // Ping checks that the folder is writable.
@@ -115,7 +182,11 @@ var errDamaged = errors.New("the file is damaged: repair or move it")
 
 // Contact returns the properties of the contact with this address. If it does not exist,
 // the error is fs.ErrNotExist.
-func (d *Driver) Contact(email string) (map[string]string, error) { return read(d.path(email)) }
+func (d *Driver) Contact(email string) (map[string]string, error) {
+	properties, err := read(d.path(email))
+	delete(properties, propWriters)
+	return properties, err
+}
 
 func read(path string) (properties map[string]string, err error) {
 	data, err := os.ReadFile(path)
@@ -131,6 +202,9 @@ func read(path string) (properties map[string]string, err error) {
 func (d *Driver) path(email string) string {
 	return filepath.Join(d.dir, fmt.Sprintf("%x.json", sha256.Sum256([]byte(crm.Address(email)))))
 }
+
+// named returns the name of a record: that of its file.
+func named(path string) string { return strings.TrimSuffix(filepath.Base(path), ".json") }
 
 // locked runs f with exclusive access to the folder.
 func (d *Driver) locked(ctx context.Context, op string, f func() error) error {

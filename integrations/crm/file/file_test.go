@@ -2,8 +2,10 @@ package file_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/crm/file"
 	"siteapi/integrations/upstream"
@@ -28,7 +31,14 @@ func open(t *testing.T, dir string) *file.Driver {
 
 func upsert(t *testing.T, d *file.Driver) {
 	t.Helper()
-	must(t, d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil)))
+	_, err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil))
+	must(t, err)
+}
+
+// erase erases the contact of the sample lead.
+func erase(t *testing.T, d *file.Driver) error {
+	_, err := d.EraseContacts(t.Context(), crm.Erasure{Emails: []string{crmtest.Ana}})
+	return err
 }
 
 // contactFile returns the file of the only contact.
@@ -59,17 +69,40 @@ func TestConformance(t *testing.T) {
 				deal, err := d.Deal(leadID)
 				return deal, err == nil
 			},
-			Edit: func(leadID string, properties map[string]string) {
-				deal, err := d.Deal(leadID)
-				maps.Copy(deal, properties)
-				data, _ := json.Marshal(deal) // texts
-				if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "deals", leadID+".json"), data, 0o600)); err != nil {
-					t.Error(err)
-				}
-			},
+			Add:     func(properties map[string]string) { edit(t, contactPath(dir, properties["email"]), properties) },
 			MovedOn: "won",
+			Edit: func(key string, properties map[string]string) {
+				path := filepath.Join(dir, "deals", key+".json")
+				if strings.Contains(key, "@") {
+					path = contactPath(dir, key)
+				}
+				edit(t, path, properties)
+			},
+			Clone: func(leadID string) string {
+				deal, err := d.Deal(leadID)
+				delete(deal, "quote_submission_id")
+				edit(t, filepath.Join(dir, "deals", leadID+" copy.json"), deal)
+				must(t, err)
+				return leadID + " copy"
+			},
 		}
 	})
+}
+
+func contactPath(dir, email string) string {
+	return filepath.Join(dir, fmt.Sprintf("%x.json", sha256.Sum256([]byte(email))))
+}
+
+// edit changes properties in a file, as people do.
+func edit(t *testing.T, path string, properties map[string]string) {
+	t.Helper()
+	all := map[string]string{}
+	if data, err := os.ReadFile(path); err == nil {
+		must(t, json.Unmarshal(data, &all))
+	}
+	maps.Copy(all, properties)
+	data, err := json.Marshal(all)
+	must(t, errors.Join(err, os.WriteFile(path, data, 0o600)))
 }
 
 func TestFiles(t *testing.T) {
@@ -101,7 +134,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	must(t, d.Erase(t.Context(), crmtest.Ana))
+	must(t, erase(t, d))
 	if _, err := os.Stat(temporary); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the temporary file still exists: %v", err)
 	}
@@ -116,11 +149,11 @@ func TestDamagedContact(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil))
+	_, err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil))
 	if err == nil || upstream.KindOf(err) != upstream.Rejected || strings.Contains(err.Error(), "ana@") {
 		t.Errorf("upserting: %v", err)
 	}
-	if err := d.Erase(t.Context(), crmtest.Ana); err != nil {
+	if err := erase(t, d); err != nil {
 		t.Errorf("erasing: %v", err)
 	}
 }
@@ -131,10 +164,11 @@ func TestFolderLost(t *testing.T) {
 	d := open(t, dir)
 	must(t, errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)))
 
+	_, upserting := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil))
 	for op, err := range map[string]error{
-		"Upsert": d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil)),
+		"Upsert": upserting,
 		"Ping":   d.Ping(t.Context()),
-		"Erase":  d.Erase(t.Context(), crmtest.Ana),
+		"Erase":  erase(t, d),
 	} {
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
 			t.Errorf("%s: %v, want unavailable", op, err)
@@ -152,7 +186,7 @@ func TestLockIsHeldElsewhere(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	err := d.Upsert(ctx, crmtest.Contact(crmtest.Ana, nil))
+	_, err := d.Upsert(ctx, crmtest.Contact(crmtest.Ana, nil))
 	if !errors.Is(err, context.DeadlineExceeded) || upstream.KindOf(err) != upstream.Unavailable {
 		t.Errorf("upserting: %v", err)
 	}

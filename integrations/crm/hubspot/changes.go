@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	propStage  = "lifecyclestage"
-	propStatus = "hs_lead_status"
-	propClosed = "hs_is_closed"
-	propWon    = "hs_is_closed_won"
+	propClosed   = "hs_is_closed"
+	propWon      = "hs_is_closed_won"
+	propModified = "hs_lastmodifieddate"
 
 	// historyBatch is HubSpot's limit of records per request for histories.
 	historyBatch = 50
@@ -25,64 +24,17 @@ const (
 	searchPause = 250 * time.Millisecond
 )
 
-// outcomeOf maps properties of contacts and their values to outcomes.
-var outcomeOf = map[string]map[string]lead.OutcomeValue{
-	propStage: {
-		"salesqualifiedlead": lead.Qualified,
-		"opportunity":        lead.Qualified,
-		"customer":           lead.Won,
-	},
-	propStatus: {"UNQUALIFIED": lead.Lost},
-}
-
-// watched is a type of record whose changes are outcomes.
-type watched struct {
-	path       string
-	modified   string      // property with the time of the last change
-	groups     []condition // a record meets any of them
-	properties []string
-	histories  []string // properties that are read with the times of their changes
-	outcome    func(*record) crm.Outcome
-}
-
-// watched returns deals, or contacts if deals are off.
-func (d *Driver) watched() watched {
-	if d.DealStage == "" {
-		return watched{
-			path:     d.contacts,
-			modified: "lastmodifieddate",
-			groups: []condition{
-				{propStage, "IN", "", []string{"salesqualifiedlead", "opportunity", "customer"}},
-				{propStatus, "EQ", "UNQUALIFIED", nil},
-			},
-			properties: []string{crm.PropEmail, propSecondary},
-			histories:  []string{propStage, propStatus},
-			outcome:    (*record).contactOutcome,
-		}
-	}
-
-	return watched{
-		path:       d.deals,
-		modified:   "hs_lastmodifieddate",
-		groups:     []condition{{crm.PropLeadID, "HAS_PROPERTY", "", nil}},
-		properties: []string{crm.PropLeadID, propClosed, propWon},
-		histories:  []string{crm.PropDealStage, crm.PropDealAmount, crm.PropDealCurrency},
-		outcome:    (*record).dealOutcome,
-	}
-}
-
-// Outcomes implements [crm.Outcomes] with two requests for each fifty records: a search
-// by the time of the last change, and a read of the histories, which contain the times of
+// Outcomes implements [crm.Outcomes] for deals with two requests for each fifty: a search by
+// the time of the last change, and a read of the histories, which contain the times of
 // changes.
 func (d *Driver) Outcomes(ctx context.Context, since time.Time) iter.Seq2[crm.OutcomePage, error] {
-	w := d.watched()
 	return func(yield func(crm.OutcomePage, error) bool) {
 		from, after := since.Add(-searchLag), ""
 		for {
-			found, err := d.searchChanged(ctx, w, from, after)
-			page := crm.OutcomePage{Until: w.lastChange(found)}
+			found, err := d.searchChanged(ctx, from, after)
+			page := crm.OutcomePage{Until: lastChange(found)}
 			if err == nil {
-				page.Outcomes, err = d.outcomes(ctx, w, found)
+				page.Outcomes, err = d.outcomes(ctx, found)
 			}
 			if !yield(page, err) || err != nil || found.Paging.Next.After == "" {
 				return
@@ -104,34 +56,31 @@ func (d *Driver) Outcomes(ctx context.Context, since time.Time) iter.Seq2[crm.Ou
 }
 
 // lastChange returns the time of the latest change on the page.
-func (w watched) lastChange(page *list[record]) time.Time {
+func lastChange(page *list[record]) time.Time {
 	if len(page.Results) == 0 {
 		return time.Time{}
 	}
 	last := page.Results[len(page.Results)-1].values()
-	at, _ := time.Parse(time.RFC3339, last[w.modified])
+	at, _ := time.Parse(time.RFC3339, last[propModified])
 	return at
 }
 
-// searchChanged returns a page of the records that changed at or after from, in the order
-// of their last changes.
-func (d *Driver) searchChanged(ctx context.Context, w watched, from time.Time, after string) (*list[record], error) {
-	changed := condition{w.modified, "GTE", strconv.FormatInt(from.UnixMilli(), 10), nil}
-	var groups []any
-	for _, c := range w.groups {
-		groups = append(groups, map[string]any{"filters": []condition{changed, c}})
-	}
-
+// searchChanged returns a page of the deals of leads that changed at or after from, in the
+// order of their last changes.
+func (d *Driver) searchChanged(ctx context.Context, from time.Time, after string) (*list[record], error) {
 	search := map[string]any{
-		"filterGroups": groups,
-		"sorts":        []any{map[string]string{"propertyName": w.modified, "direction": "ASCENDING"}},
-		"properties":   []string{w.modified},
-		"limit":        historyBatch,
+		"filterGroups": []any{map[string]any{"filters": []condition{
+			{propModified, "GTE", strconv.FormatInt(from.UnixMilli(), 10), nil},
+			{crm.PropLeadID, "HAS_PROPERTY", "", nil},
+		}}},
+		"sorts":      []any{map[string]string{"propertyName": propModified, "direction": "ASCENDING"}},
+		"properties": []string{propModified},
+		"limit":      historyBatch,
 	}
 	if after != "" {
 		search["after"] = after
 	}
-	return d.readRecords(ctx, "searching for outcomes", w.path+"/search", search)
+	return d.readRecords(ctx, "searching for outcomes", d.deals+"/search", search)
 }
 
 // condition is a filter of a search.
@@ -142,41 +91,23 @@ type condition struct {
 	Values   []string `json:"values,omitempty"`
 }
 
-// outcomes returns the outcomes of the records of a page. Records deleted since the
-// search are missing; for a merged one HubSpot returns the record that it was merged into.
-func (d *Driver) outcomes(ctx context.Context, w watched, page *list[record]) (found []crm.Outcome, err error) {
-	if len(page.Results) == 0 {
-		return nil, nil
-	}
-
+// outcomes returns the outcomes of the deals of a page. Deals deleted since the search are
+// missing; for a merged one HubSpot returns the deal that it was merged into.
+func (d *Driver) outcomes(ctx context.Context, page *list[record]) (found []crm.Outcome, err error) {
 	var ids []string
 	for _, r := range page.Results {
 		ids = append(ids, r.ID)
 	}
-	response, err := d.readRecords(ctx, "reading the histories of outcomes", w.path+"/batch/read", map[string]any{
-		"properties":            w.properties,
-		"propertiesWithHistory": w.histories,
-		"inputs":                inputs(ids),
+	response, err := d.readBatch(ctx, "reading the histories of outcomes", d.deals, historyBatch, ids, map[string]any{
+		"properties":            []string{crm.PropLeadID, propClosed, propWon},
+		"propertiesWithHistory": []string{crm.PropDealStage, crm.PropDealAmount, crm.PropDealCurrency},
 	})
-	for _, r := range response.Results {
-		if o := w.outcome(&r); o.Value != "" {
+	for _, r := range response {
+		if o := r.dealOutcome(); o.Value != "" && o.LeadID != "" {
 			found = append(found, o)
 		}
 	}
 	return found, err
-}
-
-// contactOutcome returns the outcome of a contact. Its value is empty if neither the stage
-// nor the status stands for an outcome.
-func (r *record) contactOutcome() crm.Outcome {
-	o := crm.Outcome{Emails: r.addresses()}
-	for name, past := range r.Past {
-		current := currentValue(past)
-		if value := outcomeOf[name][current.Value]; value != "" && current.Since.After(o.At) {
-			o.Value, o.At = value, current.Since
-		}
-	}
-	return o
 }
 
 // dealOutcome returns the outcome of a deal. Its value is empty in the first stage. A

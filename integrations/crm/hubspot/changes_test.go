@@ -12,20 +12,18 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// TestOutcomesOfContacts reads more contacts than fit on a page. One of them changes
-// between two pages.
-func TestOutcomesOfContacts(t *testing.T) {
+// TestPagesOfOutcomes reads more deals than fit on a page. One of them changes between two
+// pages.
+func TestPagesOfOutcomes(t *testing.T) {
 	t.Parallel()
-	a := open(t, ht.Options{})
+	a := prepared(t, ht.Options{}, withDeals)
 
-	const contacts = 130
+	const deals = 130
 	at := time.Now().Truncate(time.Millisecond)
-	for i := range contacts {
-		email := fmt.Sprintf("visitor-%d@example.com", i)
-		a.stub.Add(map[string]string{"email": email, "hs_additional_emails": "second-" + email}, at)
-		a.stub.Edit(email, map[string]string{"lifecyclestage": "lead"}, at.Add(-time.Hour))
-		a.stub.Edit(email, map[string]string{"lifecyclestage": "customer"}, at)
-		a.stub.Edit(email, map[string]string{"lifecyclestage": "customer"}, at.Add(time.Hour)) // the same value again
+	for i := range deals {
+		id := fmt.Sprintf("lead-%d", i)
+		a.stub.Add(map[string]string{"dealname": id, crm.PropLeadID: id, "dealstage": "appointmentscheduled"}, at.Add(-time.Hour))
+		a.stub.Edit(id, map[string]string{"dealstage": "closedlost"}, at)
 	}
 
 	found := map[string]crm.Outcome{}
@@ -36,18 +34,17 @@ func TestOutcomesOfContacts(t *testing.T) {
 			t.Errorf("page %d ends at %v, before %v", pages, page.Until, until)
 		}
 		until = page.Until
-		for _, c := range page.Outcomes {
-			found[c.Emails[len(c.Emails)-1]] = c
+		for _, o := range page.Outcomes {
+			found[o.LeadID] = o
 		}
-		a.stub.Edit("visitor-1@example.com", map[string]string{"hs_lead_status": "OPEN"}, time.Now())
+		a.stub.Edit("lead-1", map[string]string{"dealname": "edited"}, time.Now())
 	}
 
-	if pages < 3 || len(found) != contacts {
-		t.Errorf("%d pages with %d contacts, want %d", pages, len(found), contacts)
+	if pages < 3 || len(found) != deals {
+		t.Errorf("%d pages with %d deals, want %d", pages, len(found), deals)
 	}
-	seven := found["visitor-7@example.com"]
-	if seven.Value != lead.Won || !seven.At.Equal(at) || len(seven.Emails) != 2 || seven.Emails[0] != "second-visitor-7@example.com" {
-		t.Errorf("the contact with two addresses is %+v", seven)
+	if seven := found["lead-7"]; seven.Value != lead.Lost || !seven.At.Equal(at) {
+		t.Errorf("a lost deal is %+v", seven)
 	}
 }
 

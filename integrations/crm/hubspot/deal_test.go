@@ -66,7 +66,8 @@ func TestRefusedDeals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := preparedAccount(t, tc.options, stageSetting(tc.stage), version("2026-09"))
-			e := expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, tc.change)), tc.kind)
+			_, err := a.Upsert(t.Context(), crmtest.Contact(ana, tc.change))
+			e := expectKind(t, err, tc.kind)
 			if !strings.Contains(e.Detail, tc.sentence) || len(a.stub.Deals()) != 0 {
 				t.Errorf("%q, %d deals", e.Detail, len(a.stub.Deals()))
 			}
@@ -231,7 +232,10 @@ func TestErasureOfDealsFails(t *testing.T) {
 			a := prepared(t, ht.Options{}, withDeals)
 			must(t, a.deliver(t))
 			erase := func() error {
-				_, err := a.EraseDeals(t.Context(), []string{crmtest.FirstID}, []string{ana})
+				_, err := a.EraseDeals(t.Context(), crm.Erasure{
+					Emails: []string{ana},
+					Leads:  map[string]lead.Records{crmtest.FirstID: {}},
+				})
 				return err
 			}
 			a.stub.Fail(faulttest.Respond(503).On(on))
@@ -261,10 +265,9 @@ func TestManyDealsOfAPerson(t *testing.T) {
 			"dealstage":           "appointmentscheduled",
 		}, time.Now())
 	}
-	found, err := a.FindDeals(t.Context(), nil, []string{ana})
-	kept, eraseErr := a.EraseDeals(t.Context(), nil, []string{ana})
-	if len(found) != 130 || err != nil || len(kept) != 0 || eraseErr != nil {
-		t.Errorf("%d deals, %v, %q stay, %v", len(found), err, kept, eraseErr)
+	all, err := a.EraseDeals(t.Context(), crm.Erasure{Emails: []string{ana}})
+	if len(all) != 130 || err != nil {
+		t.Errorf("%d deals, %v", len(all), err)
 	}
 	if deals := a.stub.Deals(); slices.ContainsFunc(deals, func(d ht.Record) bool { return !d.InBin }) {
 		t.Error("some deals still exist")
@@ -275,5 +278,101 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestErasureByRecords finds records by the ids that deliveries stored, after people changed
+// or merged them.
+func TestErasureByRecords(t *testing.T) {
+	t.Parallel()
+	const dan = "dan@example.com"
+	for name, tc := range map[string]struct {
+		change        func(a *account)
+		contact, deal crm.Fate
+	}{
+		"another address": {func(a *account) {
+			a.stub.Edit(ana, map[string]string{"email": "new@example.com"}, time.Now())
+		}, crm.Cleared, crm.Deleted},
+		"merged into an old customer": {func(a *account) {
+			a.stub.Merge(ana, dan)
+		}, crm.Cleared, crm.Deleted},
+		"the old customer merged into it": {func(a *account) {
+			a.stub.Merge(dan, ana)
+		}, crm.Cleared, crm.Deleted},
+		"the deal lost our id": {func(a *account) {
+			a.stub.Edit(crmtest.FirstID, map[string]string{"quote_submission_id": ""}, time.Now())
+		}, crm.Deleted, crm.Deleted},
+		"people deleted both": {func(a *account) {
+			a.stub.Remove(ana)
+			a.stub.Remove(crmtest.FirstID)
+		}, crm.Foreign, crm.Foreign},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := prepared(t, ht.Options{}, withDeals)
+			a.stub.Add(map[string]string{"email": dan, "firstname": "Dan"}, time.Now())
+			made, err := a.Upsert(t.Context(), crmtest.Contact(ana, nil))
+			must(t, err)
+			tc.change(a)
+
+			e := crm.Erasure{Emails: []string{ana}, Leads: map[string]lead.Records{crmtest.FirstID: made}}
+			deals, err := a.EraseDeals(t.Context(), e)
+			contacts, err2 := a.EraseContacts(t.Context(), e)
+			fate := func(all []crm.Erased) crm.Fate {
+				if len(all) == 0 {
+					return crm.Foreign
+				}
+				return all[0].Fate
+			}
+			if err != nil || err2 != nil || fate(deals) != tc.deal || fate(contacts) != tc.contact {
+				t.Errorf("deals %+v, %v, contacts %+v, %v", deals, err, contacts, err2)
+			}
+			for _, c := range a.stub.Contacts() {
+				if c.Properties["quote_contact_phone"]+c.Properties["quote_pdf_url"] != "" {
+					t.Errorf("after the erasure: %v", c.Properties)
+				}
+			}
+			if c := a.stub.Contact(dan); c["firstname"] == "" {
+				t.Errorf("the other contact: %v", c)
+			}
+		})
+	}
+}
+
+// TestPagesOfRecords names the pages of a lead's records, with the account's own details. A
+// token without the right to read these stores leads all the same.
+func TestPagesOfRecords(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		options ht.Options
+		version string
+		page    string
+	}{
+		"dated version":     {ht.Options{}, "2026-03", "https://app-eu1.hubspot.com/contacts/4711/record/"},
+		"v3":                {ht.Options{}, "v3", "https://app-eu1.hubspot.com/contacts/4711/record/"},
+		"without the right": {ht.Options{Lacks: []string{"oauth"}}, "2026-03", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := preparedAccount(t, tc.options, withDeals, version(tc.version))
+			for range 2 {
+				made, err := a.Upsert(t.Context(), crmtest.Contact(ana, nil))
+				contact, deal := a.stub.Contacts()[0].ID, a.stub.Deals()[0].ID
+				want := lead.Records{Contact: lead.Record{ID: contact}, Deal: lead.Record{ID: deal}}
+				if tc.page != "" {
+					want.Contact.URL, want.Deal.URL = tc.page+"0-1/"+contact, tc.page+"0-3/"+deal
+				}
+				if err != nil || made != want {
+					t.Errorf("%+v, %v, want %+v", made, err, want)
+				}
+			}
+			asked := 0
+			for _, r := range a.stub.Requests() {
+				asked += strings.Count(r.Path, "account-info")
+			}
+			if asked != 1 {
+				t.Errorf("the account was asked %d times", asked)
+			}
+		})
 	}
 }

@@ -113,7 +113,7 @@ func TestConcurrentProcesses(t *testing.T) {
 				Version:   "2026-03",
 				DealStage: "default/appointmentscheduled",
 			})
-			if err := other.Upsert(context.WithoutCancel(t.Context()), crmtest.Contact(ana, nil)); err != nil {
+			if _, err := other.Upsert(context.WithoutCancel(t.Context()), crmtest.Contact(ana, nil)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -16,8 +16,7 @@
 // again. The properties that people maintain are only written when the deal is created.
 //
 // HubSpot has no conditional update: if two processes store two leads of an address at
-// the same time, the older quote may remain. Life-cycle stages are never written;
-// [Driver.Outcomes] reads them.
+// the same time, the older quote may remain. Life-cycle stages are never written.
 //
 // A property missing in the account is created if the token has the scope
 // crm.schemas.contacts.write or crm.schemas.deals.write. Without this scope, or if the
@@ -97,6 +96,7 @@ type Driver struct {
 	client   *upstream.Client
 	contacts string // path of contacts
 	deals    string // path of deals
+	pages    pages
 	seed     maphash.Seed
 	locks    [64]sync.Mutex // chosen by the hash of an address
 }

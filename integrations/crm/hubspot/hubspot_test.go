@@ -35,22 +35,29 @@ func (a *account) subject() crmtest.Subject {
 		},
 		Deal: func(leadID string) (map[string]string, bool) {
 			for _, d := range a.stub.Deals() {
-				if d.Properties["quote_submission_id"] == leadID {
+				if leadID != "" && (d.Properties["quote_submission_id"] == leadID || d.ID == leadID) {
 					return d.Properties, !d.InBin
 				}
 			}
 			return nil, false
 		},
-		Edit: func(leadID string, properties map[string]string) {
-			a.stub.Edit(leadID, properties, time.Now())
-		},
+		Add:     func(properties map[string]string) { a.stub.Add(properties, time.Now()) },
+		Edit:    func(key string, properties map[string]string) { a.stub.Edit(key, properties, time.Now()) },
+		Clone:   a.stub.Clone,
 		MovedOn: "qualifiedtobuy",
 	}
 }
 
 // deliver stores the sample lead.
 func (a *account) deliver(t *testing.T) error {
-	return a.Upsert(t.Context(), crmtest.Contact(ana, nil))
+	_, err := a.Upsert(t.Context(), crmtest.Contact(ana, nil))
+	return err
+}
+
+// erase erases the contact.
+func (a *account) erase(t *testing.T) error {
+	_, err := a.EraseContacts(t.Context(), crm.Erasure{Emails: []string{ana}})
+	return err
 }
 
 // open starts a stub. The client does not reuse connections: otherwise Go's transport
@@ -140,7 +147,7 @@ func TestRequiredProperties(t *testing.T) {
 func TestLookupAndErasureFail(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
-	a.stub.Add(map[string]string{"email": ana}, time.Now())
+	a.stub.Add(map[string]string{"email": ana, "quote_contact_created": "true"}, time.Now())
 
 	a.stub.Fail(ht.Limited("SECONDLY", "").On("POST /batch/read"))
 	if missing, err := a.Missing(t.Context(), []string{ana}); err != nil || len(missing) != 0 {
@@ -160,18 +167,18 @@ func TestLookupAndErasureFail(t *testing.T) {
 		faulttest.Respond(404): upstream.Refused, // the endpoint does not exist
 	} {
 		a.stub.Fail(fault.On("POST /gdpr-delete"))
-		expectKind(t, a.Erase(t.Context(), ana), want)
+		expectKind(t, a.erase(t), want)
 	}
-	if err := a.Erase(t.Context(), ana); err != nil || len(a.stub.Contacts()) != 0 {
+	if err := a.erase(t); err != nil || len(a.stub.Contacts()) != 0 {
 		t.Errorf("after recovery: %v, %d remaining", err, len(a.stub.Contacts()))
 	}
 
 	// A text that is not an address is never sent.
 	before := len(a.stub.Requests())
 	missing, err := a.Missing(t.Context(), []string{"", "ana"})
-	if err != nil || len(missing) != 2 || a.Erase(t.Context(), "ana") != nil ||
-		len(a.stub.Requests()) != before {
-		t.Errorf("missing %q, %v", missing, err)
+	_, eraseErr := a.EraseContacts(t.Context(), crm.Erasure{Emails: []string{"ana"}, Leads: map[string]lead.Records{"": {}}})
+	if err != nil || len(missing) != 2 || eraseErr != nil || len(a.stub.Requests()) != before {
+		t.Errorf("missing %q, %v, %v", missing, err, eraseErr)
 	}
 }
 
@@ -296,7 +303,8 @@ func TestRefusedProperties(t *testing.T) {
 			if tc.waits {
 				a.stub.Fail(refused.Times(2))
 				recent := crmtest.Contact(ana, func(s *lead.Lead) { s.SubmittedAt = time.Now() })
-				expectKind(t, a.Upsert(t.Context(), recent), upstream.Unavailable)
+				_, err := a.Upsert(t.Context(), recent)
+				expectKind(t, err, upstream.Unavailable)
 				a.stub.Fail(refused)
 			}
 			a.stub.Fail(refused)

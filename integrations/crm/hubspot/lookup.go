@@ -34,32 +34,28 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 		}
 	}
 
-	slices.Sort(addresses)
-	for batch := range slices.Chunk(slices.Compact(addresses), batchSize) {
-		found, err := d.readRecords(ctx, opLookUp, d.contacts+"/batch/read", map[string]any{
-			"idProperty": crm.PropEmail,
-			"properties": []string{crm.PropEmail, propSecondary},
-			"inputs":     inputs(batch),
-		})
-		if err != nil {
+	found, err := d.readBatch(ctx, opLookUp, d.contacts, batchSize, addresses, map[string]any{
+		"idProperty": crm.PropEmail,
+		"properties": []string{crm.PropEmail, propSecondary},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found {
+		for _, address := range c.addresses() {
+			present[address] = true
+		}
+	}
+
+	for _, address := range addresses {
+		if present[address] {
+			continue
+		}
+		_, err := d.lookUp(ctx, address)
+		if err != nil && !errors.Is(err, errNotFound) {
 			return nil, err
 		}
-		for _, c := range found.Results {
-			for _, address := range c.addresses() {
-				present[address] = true
-			}
-		}
-
-		for _, address := range batch {
-			if present[address] {
-				continue
-			}
-			_, err := d.lookUp(ctx, address)
-			if err != nil && !errors.Is(err, errNotFound) {
-				return nil, err
-			}
-			present[address] = err == nil
-		}
+		present[address] = err == nil
 	}
 
 	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool {
@@ -76,13 +72,25 @@ func (d *Driver) lookUp(ctx context.Context, address string) (c *record, err err
 	return c, err
 }
 
-// inputs returns the inputs of a batch request for records, by their ids or by a property.
-func inputs(keys []string) []map[string]string {
-	list := make([]map[string]string, len(keys))
-	for i, key := range keys {
-		list[i] = map[string]string{"id": key}
+// readBatch reads records by their ids, or by a unique property, in batches of a size. An
+// empty key is never looked up: it would find what has no value.
+func (d *Driver) readBatch(
+	ctx context.Context, op, path string, size int, keys []string, body map[string]any,
+) (found []record, err error) {
+	keys = slices.DeleteFunc(slices.Sorted(slices.Values(keys)), func(key string) bool { return key == "" })
+	for batch := range slices.Chunk(slices.Compact(keys), size) {
+		inputs := make([]map[string]string, len(batch))
+		for i, key := range batch {
+			inputs[i] = map[string]string{"id": key}
+		}
+		body["inputs"] = inputs
+		page, err := d.readRecords(ctx, op, path+"/batch/read", body)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, page.Results...)
 	}
-	return list
+	return found, nil
 }
 
 // readRecords sends a read-only request for records, and waits for short rate limits.
@@ -120,40 +128,4 @@ func waitingForLimits(ctx context.Context, lookup func() error) error {
 			return err
 		}
 	}
-}
-
-// Erase permanently deletes the contact with HubSpot's endpoint for the right to erasure:
-// archived contacts could be restored for 90 days. It identifies the contact by its id,
-// because the endpoint permanently blocks unknown addresses.
-func (d *Driver) Erase(ctx context.Context, email string) error {
-	const op = "erasing the contact"
-	if !crm.Addressable(email) {
-		return nil
-	}
-
-	address := crm.Address(email)
-	defer d.lock(address)()
-	c, err := d.byEmail(ctx, op, address)
-	if errors.Is(err, errNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-
-	resp, err := d.client.Do(ctx, upstream.Request{
-		Op:     op,
-		Method: http.MethodPost,
-		Path:   d.contacts + "/gdpr-delete",
-		Body:   map[string]string{"objectId": c.ID},
-	})
-	switch {
-	case err != nil:
-		return err
-	case resp.Status == http.StatusNoContent:
-		return nil
-	case resp.Status == http.StatusOK:
-		return d.unexpected(op, resp) // the status of a deletion is 204
-	}
-	return d.failure(op, resp)
 }

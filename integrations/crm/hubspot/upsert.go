@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -35,11 +36,11 @@ func problem(op string, kind upstream.Kind, detail string) error {
 
 // Upsert stores the contact of the lead, and then its deal. Each step finds what an
 // interrupted attempt has already done.
-func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
+func (d *Driver) Upsert(ctx context.Context, l crm.Contact) (made lead.Records, err error) {
 	const op = "storing the contact"
 	email := crm.Address(l.Lead.Contact.Email)
-	if !crm.Addressable(email) {
-		return problem(op, upstream.Rejected, "the lead has no e-mail address")
+	if !crm.Addressable(email) || l.Lead.ID == "" {
+		return made, problem(op, upstream.Rejected, "the lead has no e-mail address")
 	}
 
 	defer d.lock(email)()
@@ -48,12 +49,21 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 	if errors.Is(err, errNotFound) {
 		// The contact was deleted or merged since it was read. The next attempt reads it
 		// again.
-		return problem(op, upstream.Unavailable, "the contact was deleted or merged during the update")
+		return made, problem(op, upstream.Unavailable, "the contact was deleted or merged during the update")
 	}
-	if err != nil || d.DealStage == "" {
-		return err
+	if err != nil {
+		return made, err
 	}
-	return d.upsertDeal(ctx, l, c.ID)
+
+	made.Contact.ID = c.ID
+	if d.DealStage != "" {
+		made.Deal.ID, err = d.upsertDeal(ctx, l, c.ID)
+	}
+	if err == nil {
+		made.Contact.URL = d.pageOf(ctx, "0-1", made.Contact.ID)
+		made.Deal.URL = d.pageOf(ctx, "0-3", made.Deal.ID)
+	}
+	return made, err
 }
 
 func (d *Driver) upsertContact(ctx context.Context, op, email string, l crm.Contact) (*record, error) {
@@ -95,6 +105,9 @@ func (d *Driver) byEmail(ctx context.Context, op, email string) (*record, error)
 }
 
 func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*record, error) {
+	if key == "" {
+		return nil, errNotFound
+	}
 	// HubSpot's response leaves out properties that are not defined in the account.
 	for _, p := range crm.Properties() {
 		query.Add("properties", p.Name)

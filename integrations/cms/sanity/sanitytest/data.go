@@ -15,7 +15,8 @@ import (
 // The stub supports these queries.
 const (
 	contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
-		` && !(coalesce(language, locale, _lang, __i18n_lang) in $except)] | order(_id asc)`
+		` && (_id in $singletons || !(coalesce(language, locale, _lang, __i18n_lang) in $except))]` +
+		` | order(_id asc)`
 	stateQuery   = `*[_type in $types]{_id, _rev} | order(_id asc)`
 	copiesQuery  = `*[_id in $ids || (_type == $type && submissionId in $names)]._id`
 	byEmailQuery = `*[_type == $type && lower(contact.email) == $email].submissionId`
@@ -23,8 +24,8 @@ const (
 
 // params are the parameters of a query. A missing parameter is null.
 type params struct {
-	Types, IDs, Names, Except []string
-	Type, Email               string
+	Types, IDs, Names, Except, Singletons []string
+	Type, Email                           string
 }
 
 // pick reports whether a query selects a document, and returns its projection.
@@ -34,7 +35,8 @@ func pick(query string, p params, d document) (shown any, selected bool) {
 	case contentQuery: // as in GROQ, a field that is null is not defined
 		f := d.fields
 		language, _ := cmp.Or(f["language"], f["locale"], f["_lang"], f["__i18n_lang"]).(string)
-		return d.raw, typed && isPublished(d.id) && !slices.Contains(p.Except, language)
+		return d.raw, typed && isPublished(d.id) &&
+			(slices.Contains(p.Singletons, d.id) || !slices.Contains(p.Except, language))
 	case stateQuery:
 		return map[string]any{"_id": d.id, "_rev": d.fields["_rev"]}, typed
 	case copiesQuery:

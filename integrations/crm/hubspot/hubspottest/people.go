@@ -10,6 +10,7 @@ import (
 
 // Record is a contact or a deal, as people see it in HubSpot.
 type Record struct {
+	ID         string
 	Properties map[string]string // properties that have a value
 	Contacts   []string          // addresses of the contacts that a deal is associated with
 	InBin      bool              // a deal in the recycling bin
@@ -27,7 +28,7 @@ func (s *Server) all(kind string) (list []Record) {
 
 	records := slices.SortedFunc(maps.Values(s.records[kind]), func(a, b *record) int { return cmp.Compare(a.id, b.id) })
 	for _, r := range append(records, s.bin[kind]...) {
-		shown := Record{Properties: maps.Clone(r.props), InBin: s.records[kind][r.id] == nil}
+		shown := Record{ID: r.id, Properties: maps.Clone(r.props), InBin: s.records[kind][r.id] == nil}
 		for id := range r.contacts {
 			if c := s.records["contacts"][id]; c != nil {
 				shown.Contacts = append(shown.Contacts, c.props["email"])
@@ -74,6 +75,41 @@ func (s *Server) Edit(key string, properties map[string]string, at time.Time) {
 	defer s.mu.Unlock()
 	_, r := s.named(key)
 	s.change(r, properties, at)
+}
+
+// Clone copies the deal of a lead, except its unique properties and its history.
+func (s *Server) Clone(leadID string) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, r := s.named(leadID)
+	props := maps.Clone(r.props)
+	maps.DeleteFunc(props, func(name, _ string) bool { return s.defs["deals."+name].HasUniqueValue })
+	copied := s.create("deals")
+	s.change(copied, props, time.Now())
+	copied.contacts = maps.Clone(r.contacts)
+	return copied.id
+}
+
+// Merge merges the contact with an address into another one. That keeps its values, and gets
+// the address, the values that it lacks, and the history of the other contact.
+func (s *Server) Merge(from, into string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, gone := s.named(from)
+	_, kept := s.named(into)
+	s.discard("contacts", gone)
+
+	missing := map[string]string{secondary: from, "hs_merged_object_ids": gone.id}
+	for name, value := range gone.props {
+		if kept.props[name] == "" {
+			missing[name] = value
+		}
+	}
+	s.change(kept, missing, time.Now())
+	for name, past := range gone.histories {
+		kept.histories[name] = append(kept.histories[name], past...)
+	}
+	s.merged[gone.id] = kept.id
 }
 
 // Remove deletes the contact with an address, or moves the deal of a lead to the recycling

@@ -1,6 +1,7 @@
 package hubspottest
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/mail"
@@ -34,7 +35,7 @@ func lower(email string) string { return strings.ToLower(strings.TrimSpace(email
 // by id; a contact is found by its primary and secondary addresses.
 func (s *Server) find(kind, property, key string) *record {
 	if property == "" {
-		return s.records[kind][key]
+		return s.records[kind][cmp.Or(s.merged[key], key)]
 	}
 	for _, r := range s.records[kind] {
 		if property == "email" {
@@ -166,6 +167,9 @@ func (s *Server) readBatch(c call) response {
 
 	out, results := response{200, map[string]any{"status": "COMPLETE"}}, []any{}
 	for _, input := range in.Inputs {
+		if input.ID+input.Name == "" {
+			return wrong(400, "VALIDATION_ERROR", "An input has no id")
+		}
 		def, defined := s.defs[c.kind+"."+input.Name]
 		r := s.find(c.kind, in.IDProperty, input.ID)
 		switch {
@@ -174,12 +178,7 @@ func (s *Server) readBatch(c call) response {
 		case r == nil || in.IDProperty == "email" && r.props["email"] != lower(input.ID):
 			out.status, out.body["errors"] = 207, []any{map[string]any{"category": "OBJECT_NOT_FOUND"}}
 		default:
-			shown, histories := r.shown(in.Properties), map[string]any{}
-			for _, name := range in.PropertiesWithHistory {
-				histories[name] = r.histories[name]
-			}
-			shown["propertiesWithHistory"] = histories
-			results = append(results, shown)
+			results = append(results, r.shown(in.Properties, in.PropertiesWithHistory...))
 		}
 	}
 	out.body["results"] = results
@@ -216,9 +215,9 @@ func (s *Server) associate(c call, deal *record, rest string) response {
 	return wrong(405, "", "method not allowed")
 }
 
-// shown returns a record in the API's format. Requested properties without a value are
-// null.
-func (r *record) shown(names []string) map[string]any {
+// shown returns a record in the API's format, with the histories of properties. Requested
+// properties without a value are null.
+func (r *record) shown(names []string, past ...string) map[string]any {
 	props := map[string]any{"hs_object_id": r.id}
 	for _, name := range names {
 		props[name] = nil
@@ -229,7 +228,11 @@ func (r *record) shown(names []string) map[string]any {
 			props[name] = r.modified.UTC().Format("2006-01-02T15:04:05.000Z")
 		}
 	}
-	return map[string]any{"id": r.id, "properties": props}
+	histories := map[string]any{}
+	for _, name := range past {
+		histories[name] = r.histories[name]
+	}
+	return map[string]any{"id": r.id, "properties": props, "propertiesWithHistory": histories}
 }
 
 // condition is a filter of a search.

@@ -48,6 +48,7 @@ type Server struct {
 	serial   int                           // number of the latest record
 	records  map[string]map[string]*record // by type and id
 	bin      map[string][]*record          // deleted deals, below their type
+	merged   map[string]string             // ids of the contacts that others were merged into
 	groups   map[string]bool
 	defs     map[string]definition // by type of record and name
 }
@@ -59,6 +60,7 @@ func New(o Options) *Server {
 		serial:  100,
 		records: map[string]map[string]*record{"contacts": {}, "deals": {}},
 		bin:     map[string][]*record{},
+		merged:  map[string]string{},
 		groups:  map[string]bool{},
 		defs:    map[string]definition{},
 	}
@@ -156,6 +158,9 @@ func encode(v any) []byte {
 var address = regexp.MustCompile(
 	`^/crm/(?:(v[34])/(objects|properties|pipelines)|(objects|properties|pipelines)/(2026-0[39]))/(contacts|deals)/?(.*)$`)
 
+// details matches the path of the details of the account.
+var details = regexp.MustCompile(`^/account-info/(v3|2026-0[39])/details$`)
+
 // call is a request to the API.
 type call struct {
 	*http.Request
@@ -179,6 +184,13 @@ func (c call) scope() string {
 func (s *Server) respond(r *http.Request, body []byte) response {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
 		return wrong(401, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
+	}
+
+	if details.MatchString(r.URL.Path) {
+		if slices.Contains(s.o.Lacks, "oauth") {
+			return wrong(403, "MISSING_SCOPES", "This app hasn't been granted all required scopes to make this call.")
+		}
+		return response{200, map[string]any{"portalId": 4711, "uiDomain": "app-eu1.hubspot.com"}}
 	}
 
 	path := address.FindStringSubmatch(r.URL.EscapedPath())
@@ -234,7 +246,8 @@ func (s *Server) recordsAPI(c call) response {
 		s.discard(c.kind, found)
 		return response{204, nil}
 	}
-	return response{200, found.shown(c.URL.Query()["properties"])}
+	query := c.URL.Query()
+	return response{200, found.shown(query["properties"], query["propertiesWithHistory"]...)}
 }
 
 func notFound() response { return wrong(404, "OBJECT_NOT_FOUND", "resource not found") }

@@ -2,7 +2,7 @@ import {defineField, type ValidationContext} from 'sanity'
 import {locales} from '../locales'
 
 /** A text in each language. The first is required because the others fall back to it. */
-export function localizedString(name: string, title: string, options: {required?: boolean; description?: string} = {}) {
+export function localizedString(name: string, title: string, options: {required?: boolean; description?: string; max?: number} = {}) {
   return defineField({
     name,
     title,
@@ -15,7 +15,7 @@ export function localizedString(name: string, title: string, options: {required?
         name: locale.id,
         title: locale.title,
         type: 'string',
-        validation: (rule) => (index === 0 ? rule.required() : rule),
+        validation: (rule) => (index === 0 && options.required ? rule.required().max(options.max ?? 1000) : rule.max(options.max ?? 1000)),
       }),
     ),
   })

@@ -1,4 +1,5 @@
 import {defineField, defineType} from 'sanity'
+import {localizedString} from './fields'
 
 /** The pricing rules of the quote options: one document with the _id "quoteRules". */
 export const quoteRules = defineType({
@@ -53,6 +54,23 @@ export const quoteRules = defineType({
       type: 'boolean',
       description: 'On: quotes show the computed range. Off: they show the submitted range, and differences are counted.',
       initialValue: false,
+    }),
+    defineField({
+      name: 'taxPercent',
+      title: 'Tax in percent',
+      type: 'number',
+      description: 'Shown for both ends of the range. Leave it empty to say nothing of the amount of tax.',
+      validation: (rule) => rule.min(0).max(100).precision(2),
+    }),
+    defineField({
+      name: 'taxIncluded',
+      title: 'Prices include the tax',
+      type: 'boolean',
+    }),
+    localizedString('taxLabel', 'Name of the tax', {max: 40, description: 'For example VAT, IVA or TVA'}),
+    localizedString('taxNote', 'Note on taxes', {
+      max: 300,
+      description: 'For example why a firm is exempt. It is shown with the price, also without a percentage.',
     }),
   ],
   preview: {prepare: () => ({title: 'Quote rules'})},

@@ -33,6 +33,17 @@ export const quoteSubmission = defineType({
       fields: [
         ...strings({projectType: 'Project type', complexity: 'Complexity', timeline: 'Timeline'}),
         defineField({name: 'features', title: 'Features', type: 'array', of: [defineArrayMember({type: 'string'})]}),
+        defineField({
+          name: 'quantities',
+          title: 'Quantities',
+          type: 'array',
+          of: [
+            defineArrayMember({
+              type: 'object',
+              fields: [...strings({slug: 'Choice'}), ...plain('number', {count: 'Quantity'}), ...strings({unit: 'Unit'})],
+            }),
+          ],
+        }),
       ],
     }),
     defineField({

@@ -21,6 +21,8 @@ export const siteSettings = defineType({
   type: 'document',
   fields: [
     ...strings({title: 'Company name'}),
+    localizedString('description', 'Description', {description: 'A sentence for search engines'}),
+    defineField({name: 'shareImage', title: 'Picture of shared pages', type: 'image', description: '1200 × 630 pixels'}),
     defineField({
       name: 'accentColor',
       title: 'Accent color',
@@ -91,7 +93,10 @@ export const siteSettings = defineType({
       name: 'address',
       title: 'Address',
       type: 'object',
-      fields: strings({street: 'Street', city: 'City', state: 'State', zipCode: 'Postal code', country: 'Country'}),
+      fields: [
+        defineField({name: 'street', title: 'Street', type: 'text', rows: 2}),
+        ...strings({city: 'City', state: 'State', zipCode: 'Postal code', country: 'Country'}),
+      ],
     }),
     defineField({
       name: 'businessHours',

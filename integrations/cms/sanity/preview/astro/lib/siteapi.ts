@@ -34,7 +34,7 @@ export function end(cookies: AstroCookies) {
   for (const name of [draftCookie, perspectiveCookie]) cookies.delete(name, attributes)
 }
 
-/** Previews a release, or the published content, as chosen in the Studio; otherwise the drafts. Reports a change. */
+/** Previews releases, or the published content, as chosen in the Studio; otherwise the drafts. Reports a change. */
 export function choosePerspective(cookies: AstroCookies, perspective?: string | null): boolean {
   const former = cookies.get(perspectiveCookie)?.value
   const chosen = perspective || 'drafts'
@@ -42,21 +42,47 @@ export function choosePerspective(cookies: AstroCookies, perspective?: string | 
   return chosen !== former
 }
 
+/** Returns the path of the page of this site that linked to a route, or '/'. */
+export function pageBefore(headers: Headers): string {
+  const from = headers.get('Referer') ?? ''
+  const host = headers.get('X-Forwarded-Host') ?? headers.get('Host')
+  if (!URL.canParse(from) || new URL(from).host !== host) return '/'
+  const {pathname, search} = new URL(from)
+  return pathname.replace(/^\/+/, '/') + search // a path that begins with two slashes would name a host
+}
+
 /** Returns the headers that select unpublished content. Only this server may send them. */
 function previewHeaders(cookies: AstroCookies): Record<string, string> {
-  const chosen = cookies.get(perspectiveCookie)?.value.split(',')[0] ?? ''
+  const chosen = cookies.get(perspectiveCookie)?.value ?? ''
   if (chosen === 'published') return {}
-  const layers = /^r[\w-]{1,63}$/.test(chosen) ? `${chosen},drafts` : 'drafts'
+  const layers = [...chosen.split(',').filter((layer) => /^r[\w-]{1,63}$/.test(layer)), 'drafts'].join(',')
   return {Authorization: `Bearer ${setting('SITEAPI_PREVIEW_TOKEN')}`, 'X-Preview': layers}
 }
 
+/** The revision of the content that a page was first rendered with, by the cookies of its request. */
+const revisions = new WeakMap<AstroCookies, string>()
+
+/** Returns the revision of the content that a page is rendered with, or '' without a preview. */
+export async function revision(cookies: AstroCookies): Promise<string> {
+  if (!revisions.has(cookies)) await query('{ SiteSettings(id: "siteSettings") { title } }', {locale: 'en'}, cookies)
+  return revisions.get(cookies) ?? ''
+}
+
+/** A document with the types of its result and variables, as GraphQL Code Generator writes it with `documentMode: 'string'`. */
+type TypedDocument<T, V> = String & {__apiType?: (variables: V) => T}
+
 /** Queries published content, or drafts in a preview. Pages that call it must be rendered on demand. */
-export async function query<T>(document: string, variables: {locale: string}, cookies: AstroCookies): Promise<T> {
+export async function query<T, V extends {locale: string} = {locale: string}>(
+  document: TypedDocument<T, V>,
+  variables: V,
+  cookies: AstroCookies,
+): Promise<T> {
   const response = await fetch(`${setting('SITEAPI_URL')}/graphql`, {
     method: 'POST',
     headers: {'Content-Type': 'application/json', ...((await previews(cookies)) ? previewHeaders(cookies) : {})},
     body: JSON.stringify({query: document, variables}),
   })
+  if (!revisions.has(cookies)) revisions.set(cookies, response.headers.get('X-Content-Revision') ?? '')
   const {data, errors} = await response.json()
   if (errors?.length) throw new Error(errors[0].message)
   return data
@@ -72,6 +98,6 @@ export const contentChanged = (signal: AbortSignal) =>
       Authorization: `Bearer ${setting('SITEAPI_PREVIEW_TOKEN')}`,
       'X-Preview': 'drafts',
     },
-    body: JSON.stringify({query: 'subscription { contentChanged { keys } }'}),
+    body: JSON.stringify({query: 'subscription { contentChanged { revision } }'}),
     signal,
   })

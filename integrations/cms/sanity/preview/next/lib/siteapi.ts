@@ -1,4 +1,5 @@
 import {cookies, draftMode} from 'next/headers'
+import {cache} from 'react'
 
 const service = process.env.SITEAPI_URL!
 const token = process.env.SITEAPI_PREVIEW_TOKEN! // one of the service's PREVIEW_TOKENS; never NEXT_PUBLIC_
@@ -23,29 +24,54 @@ export async function end() {
   for (const name of [draftCookie, perspectiveCookie]) jar.set(name, '', {...attributes, maxAge: 0})
 }
 
-/** Previews a release, or the published content, as chosen in the Studio; otherwise the drafts. */
+/** Previews releases, or the published content, as chosen in the Studio; otherwise the drafts. */
 export async function choosePerspective(perspective?: string | null) {
   const jar = await cookies()
   jar.set(perspectiveCookie, perspective || 'drafts', attributes)
 }
 
+/** Returns the path of the page of this site that linked to a route, or '/'. */
+export function pageBefore(headers: Headers): string {
+  const from = headers.get('Referer') ?? ''
+  const host = headers.get('X-Forwarded-Host') ?? headers.get('Host')
+  if (!URL.canParse(from) || new URL(from).host !== host) return '/'
+  const {pathname, search} = new URL(from)
+  return pathname.replace(/^\/+/, '/') + search // a path that begins with two slashes would name a host
+}
+
 /** Returns the headers that select unpublished content. Only this server may send them. */
 async function previewHeaders(): Promise<Record<string, string>> {
-  const chosen = (await cookies()).get(perspectiveCookie)?.value.split(',')[0] ?? ''
+  const chosen = (await cookies()).get(perspectiveCookie)?.value ?? ''
   if (chosen === 'published') return {}
-  const layers = /^r[\w-]{1,63}$/.test(chosen) ? `${chosen},drafts` : 'drafts'
+  const layers = [...chosen.split(',').filter((layer) => /^r[\w-]{1,63}$/.test(layer)), 'drafts'].join(',')
   return {Authorization: `Bearer ${token}`, 'X-Preview': layers}
 }
 
-/** Queries published content, cached until its tag is revalidated, or uncached drafts in draft mode. */
-export async function query<T>(document: string, variables: {locale: string}): Promise<T> {
+/** The revision of the content that a request was first rendered with. */
+const rendered = cache(() => ({revision: ''}))
+
+/** Returns the revision of the content that a page is rendered with, or '' outside of draft mode. */
+export async function revision(): Promise<string> {
+  if (!rendered().revision) await query('{ SiteSettings(id: "siteSettings") { title } }', {locale: 'en'})
+  return rendered().revision
+}
+
+/** A document with the types of its result and variables, as GraphQL Code Generator writes it with `documentMode: 'string'`. */
+type TypedDocument<T, V> = String & {__apiType?: (variables: V) => T}
+
+/**
+ * Queries published content, cached until its tag is revalidated, or uncached drafts in draft mode. The age is for
+ * publications between a build and the start of what was built.
+ */
+export async function query<T, V extends {locale: string} = {locale: string}>(document: TypedDocument<T, V>, variables: V): Promise<T> {
   const {isEnabled} = await draftMode()
   const response = await fetch(`${service}/graphql`, {
     method: 'POST',
     headers: {'Content-Type': 'application/json', ...(isEnabled ? await previewHeaders() : {})},
     body: JSON.stringify({query: document, variables}),
-    ...(isEnabled ? {cache: 'no-store'} : {cache: 'force-cache', next: {tags: [`content:locale:${variables.locale}`]}}),
+    ...(isEnabled ? {cache: 'no-store'} : {cache: 'force-cache', next: {revalidate: 300, tags: [`content:locale:${variables.locale}`]}}),
   })
+  rendered().revision ||= response.headers.get('X-Content-Revision') ?? ''
   const {data, errors} = await response.json()
   if (errors?.length) throw new Error(errors[0].message)
   return data
@@ -61,7 +87,7 @@ export const contentChanged = (signal: AbortSignal) =>
       Authorization: `Bearer ${token}`,
       'X-Preview': 'drafts',
     },
-    body: JSON.stringify({query: 'subscription { contentChanged { keys } }'}),
+    body: JSON.stringify({query: 'subscription { contentChanged { revision } }'}),
     cache: 'no-store',
     signal,
   })

@@ -1,10 +1,10 @@
 import type {APIRoute} from 'astro'
-import {end} from '../../../lib/siteapi'
+import {end, pageBefore} from '../../../lib/siteapi'
 
 export const prerender = false
 
-/** Ends the preview. */
-export const GET: APIRoute = ({cookies, redirect}) => {
+/** Ends the preview, and returns to the page with the link, if any. */
+export const GET: APIRoute = ({request, cookies, redirect}) => {
   end(cookies)
-  return redirect('/')
+  return redirect(pageBefore(request.headers))
 }

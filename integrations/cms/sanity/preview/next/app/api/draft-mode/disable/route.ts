@@ -1,8 +1,8 @@
 import {redirect} from 'next/navigation'
-import {end} from '../../../../lib/siteapi'
+import {end, pageBefore} from '../../../../lib/siteapi'
 
-/** Ends the preview. */
-export async function GET() {
+/** Ends the preview, and returns to the page with the link, if any. */
+export async function GET(request: Request) {
   await end()
-  redirect('/')
+  redirect(pageBefore(request.headers))
 }
