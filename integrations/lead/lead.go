@@ -4,7 +4,9 @@ package lead
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -27,6 +29,61 @@ type Selections struct {
 	Features    []string `json:"features,omitempty"`
 	Complexity  string   `json:"complexity,omitempty"`
 	Timeline    string   `json:"timeline,omitempty"`
+
+	// Quantities are those of chosen slugs, each once.
+	Quantities []Quantity `json:"quantities,omitempty"`
+}
+
+// Chosen reports whether a slug is among the choices.
+func (s *Selections) Chosen(slug string) bool {
+	one := []string{s.ProjectType, s.Complexity, s.Timeline}
+	return slug != "" && (slices.Contains(one, slug) || slices.Contains(s.Features, slug))
+}
+
+// Quantity returns the quantity of a slug. Its Count is 0 if there is none.
+func (s *Selections) Quantity(slug string) Quantity {
+	for _, q := range s.Quantities {
+		if q.Slug == slug {
+			return q
+		}
+	}
+	return Quantity{Slug: slug}
+}
+
+// QuantityText returns the quantities on one line, such as "cleaning=120 m²; windows=8".
+func (s *Selections) QuantityText() string {
+	texts := make([]string, len(s.Quantities))
+	for i, q := range s.Quantities {
+		texts[i] = strings.TrimSpace(q.Slug + "=" + strconv.FormatFloat(q.Count, 'f', -1, 64) + " " + q.Unit())
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Quantity is the number of units of a choice, with at most two decimals.
+type Quantity struct {
+	Slug  string  `json:"slug"`
+	Count float64 `json:"count"`
+
+	// Units is the label of the unit when the lead was submitted; empty if it is unknown.
+	Units Localized `json:"unit,omitempty"`
+}
+
+// Unit returns the label of the unit in the default language.
+func (q Quantity) Unit() string { return q.Units.In(defaultLanguage) }
+
+// Localized is a string by language.
+type Localized map[string]string
+
+// defaultLanguage is the language that operators and other systems read.
+const defaultLanguage = "en"
+
+// In returns the string in a language, or else in the default one, or else in any.
+func (l Localized) In(language string) string {
+	text := cmp.Or(l[language], l[defaultLanguage])
+	for _, other := range slices.Sorted(maps.Keys(l)) {
+		text = cmp.Or(text, l[other])
+	}
+	return text
 }
 
 // Estimate is a range, in units of Currency (ISO 4217).
@@ -58,15 +115,6 @@ func (c Consent) Answer() string {
 	return "given"
 }
 
-// ConsentText returns the answers to consents on one line.
-func ConsentText(consents []Consent) string {
-	texts := make([]string, len(consents))
-	for i, c := range consents {
-		texts[i] = c.Purpose + ": " + c.Answer()
-	}
-	return strings.Join(texts, "; ")
-}
-
 // Attribution is where a visitor came from, as far as the client knows. Referrer and
 // LandingPage are addresses without a query.
 type Attribution struct {
@@ -79,12 +127,12 @@ type Attribution struct {
 	LandingPage string `json:"landingPage,omitempty"`
 }
 
-// Values lists the texts of the attribution.
+// Values lists the values of the attribution.
 func (a Attribution) Values() []string {
 	return []string{a.Source, a.Medium, a.Campaign, a.Term, a.Content, a.Referrer, a.LandingPage}
 }
 
-// String returns the texts of the attribution on one line.
+// String returns the values of the attribution on one line.
 func (a Attribution) String() string {
 	return strings.Join(slices.DeleteFunc(a.Values(), func(s string) bool { return s == "" }), " · ")
 }
@@ -99,8 +147,8 @@ func (s Session) Touches(sent Attribution) (first, last Attribution) {
 }
 
 // Lead is an accepted quote request. Once it is stored, only InReview, Rejected,
-// Progress, Outcome, Owner, Status, DeletionRequestedAt, Notes, Deliveries and the withdrawal
-// of consents change.
+// Progress, Outcome, Owner, Status, Notes, Deliveries, the request for deletion and the
+// withdrawal of consents change.
 type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.
@@ -156,8 +204,16 @@ type Lead struct {
 	Status Status `json:"-"`
 
 	// DeletionRequestedAt is when the visitor asked for the deletion of the lead on its
-	// page; zero: never. It is never sent to another system.
+	// page, and DeletionDeclinedAt when an operator declined that, with a reason for the
+	// visitor; zero: never. They are never sent to another system.
 	DeletionRequestedAt time.Time `json:"-"`
+	DeletionDeclinedAt  time.Time `json:"-"`
+	DeletionReason      string    `json:"-"`
+
+	// FollowUpAt is from when an operator wants to come back to the lead, and AnsweredAt when
+	// a person first answered it; zero: never. They are never sent to another system.
+	FollowUpAt time.Time `json:"-"`
+	AnsweredAt time.Time `json:"-"`
 
 	// Texts are the firm's texts that the lead was accepted with, encoded; empty: none.
 	// They are not loaded in listings.
@@ -174,8 +230,14 @@ type Lead struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// ConsentText returns the lead's answers on one line.
-func (l *Lead) ConsentText() string { return ConsentText(l.Consents) }
+// ConsentText returns the answers to consents on one line.
+func (l *Lead) ConsentText() string {
+	texts := make([]string, len(l.Consents))
+	for i, c := range l.Consents {
+		texts[i] = c.Purpose + ": " + c.Answer()
+	}
+	return strings.Join(texts, "; ")
+}
 
 // Personal lists the personal data of the lead, which must not appear in logs or errors.
 // The SDL marks the same fields with @personal, for viewers and the audit.
@@ -193,6 +255,23 @@ func (l *Lead) Personal() []string {
 		typed = append(typed, strings.Split(c.Text, "\n")...) // the client may have sent any text
 	}
 	return slices.Concat(typed, l.Attribution.Values(), l.FirstAttribution.Values())
+}
+
+// Address returns the visitor's address: the one that an operator entered as a correction,
+// or else the one that was typed.
+func (l *Lead) Address() string {
+	for _, d := range l.Deliveries {
+		if d.Recipient != "" {
+			return d.Recipient
+		}
+	}
+	return l.Contact.Email
+}
+
+// DeletionOpen reports whether the visitor asked for the deletion of the lead and no
+// operator has declined that.
+func (l *Lead) DeletionOpen() bool {
+	return !l.DeletionRequestedAt.IsZero() && l.DeletionDeclinedAt.IsZero()
 }
 
 // State is the state of a lead, as operators see it.
@@ -258,10 +337,10 @@ type Note struct {
 // PriceStatus is the origin of a lead's price range.
 type PriceStatus string
 
-// The statuses of prices. HONOURED keeps the spelling under which it is stored everywhere.
+// The statuses of prices.
 const (
 	Verified    PriceStatus = "VERIFIED"     // computed by the service, by the rules at that time
-	Honored     PriceStatus = "HONOURED"     // computed by the service, by rules that had just been replaced
+	Honored     PriceStatus = "HONORED"      // computed by the service, by rules that had just been replaced
 	Unpriced    PriceStatus = "UNPRICED"     // to be confirmed: choices have no price, or all exceed 1e9
 	NotVerified PriceStatus = "NOT_VERIFIED" // sent by the client
 )
@@ -269,11 +348,38 @@ const (
 // Price is the service's calculation of a lead's price.
 type Price struct {
 	Revision   string      `json:"revision,omitempty"`   // identifies the rules
-	ValidUntil string      `json:"validUntil,omitempty"` // last day, in UTC: 2006-01-02
+	ValidUntil string      `json:"validUntil,omitempty"` // last day in TIME_ZONE: 2006-01-02
 	Lines      []PriceLine `json:"lines,omitempty"`      // add up to the lower bound, unless choices are unpriced
 	Unpriced   []string    `json:"unpriced,omitempty"`   // slugs without a price
 	// Differs reports whether the client sent another range.
 	Differs bool `json:"differs,omitempty"`
+
+	Tax      *Tax      `json:"tax,omitempty"`     // nil: the rules have none, or there is no price
+	TaxNotes Localized `json:"taxNote,omitempty"` // the firm's note on taxes
+}
+
+// TaxNote returns the firm's note on taxes in the default language.
+func (p *Price) TaxNote() string { return p.TaxNotes.In(defaultLanguage) }
+
+// Tax is the tax on a range, or the tax that the range includes.
+type Tax struct {
+	Percent  float64   `json:"percent"`
+	Labels   Localized `json:"label,omitempty"` // such as VAT
+	Included bool      `json:"included,omitempty"`
+	Min      float64   `json:"min"` // tax of the lower bound
+	Max      float64   `json:"max"`
+}
+
+// Label returns the name of the tax in the default language.
+func (t *Tax) Label() string { return t.Labels.In(defaultLanguage) }
+
+// String returns the tax without its amounts, such as "plus 19% VAT".
+func (t *Tax) String() string {
+	relation := "plus "
+	if t.Included {
+		relation = "including "
+	}
+	return relation + strconv.FormatFloat(t.Percent, 'f', -1, 64) + "% " + cmp.Or(t.Label(), "tax")
 }
 
 // ToBeAgreed reports whether the lead has no price: its range is 0, or none of its
@@ -285,9 +391,17 @@ func (l *Lead) ToBeAgreed() bool {
 	return l.Estimate.Max == 0 || unpriced
 }
 
-// Has reports whether a choice has a price. A nil Price has none.
-func (p *Price) Has(field, slug string) bool {
-	return p != nil && slices.ContainsFunc(p.Lines, func(l PriceLine) bool { return l.Field == field && l.Slug == slug })
+// Line returns the line of a choice, or nil if the choice has no price. A nil Price has none.
+func (p *Price) Line(field, slug string) *PriceLine {
+	if p == nil {
+		return nil
+	}
+	for i, line := range p.Lines {
+		if line.Field == field && line.Slug == slug {
+			return &p.Lines[i]
+		}
+	}
+	return nil
 }
 
 // PriceLine is a part of a price: a choice, or the minimum or the rounding, both without
@@ -296,6 +410,12 @@ type PriceLine struct {
 	Field  string  `json:"field"`
 	Slug   string  `json:"slug,omitempty"`
 	Amount float64 `json:"amount"`
+
+	// A choice that is priced by its quantity has these parts. UnitPrice is nil if its units
+	// have different prices; Flat is the fixed amount, and Percent the share of all prices.
+	UnitPrice *float64 `json:"unitPrice,omitempty"`
+	Flat      float64  `json:"flat,omitempty"`
+	Percent   float64  `json:"percent,omitempty"`
 }
 
 // Fields of the lines that are not choices.

@@ -71,7 +71,7 @@ func TelephoneLink(typed string) string {
 	return "tel:" + link
 }
 
-// Digits returns the ASCII digits of a text.
+// Digits returns the ASCII digits of a string.
 func Digits(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {

@@ -209,7 +209,7 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r AuditReport, er
 	case last.Seq == seq && last.Hash != hash:
 		r.Problem = fmt.Sprintf("the hash of entry %d differs from the recorded head", last.Seq)
 	case !found:
-		r.Problem = "no entry has the hash given as the head: entries were cut off or replaced, " +
+		r.Problem = "no entry matches the given head hash: entries were cut off or replaced, " +
 			"or the head is older than AUDIT_RETENTION"
 	}
 	return r, nil

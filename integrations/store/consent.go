@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,10 +15,25 @@ import (
 
 func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// HashKey returns the key of the hashes of addresses and networks. It was generated with
-// the database, and does not depend on settings.
-func (s *Store) HashKey(ctx context.Context) ([]byte, error) { return hashKey(ctx, s.db) }
+// Hash returns the keyed hash of a value of a kind, such as "network".
+func (s *Store) Hash(ctx context.Context, kind, value string) (string, error) {
+	key := s.key.Load()
+	if key == nil {
+		read, err := hashKey(ctx, s.db)
+		if err != nil {
+			return "", err
+		}
+		key = &read
+		s.key.Store(key)
+	}
 
+	mac := hmac.New(sha256.New, *key)
+	mac.Write([]byte(kind + "\x00" + value))
+	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
+}
+
+// hashKey returns the key of all hashes. It was generated with the database, and does not
+// depend on settings.
 func hashKey(ctx context.Context, db DB) ([]byte, error) {
 	key, err := one[string](ctx, db, "reading the key of the hashes", `SELECT key FROM hash_key WHERE id = 1`)
 	return []byte(key), err
@@ -62,102 +79,107 @@ func (s *Store) WithdrawConsent(
 	ctx context.Context, email, purpose string, at time.Time, audit AuditEntry,
 ) (w Withdrawal, err error) {
 	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
-		address, err := addressHash(ctx, tx, email)
-		if err != nil {
-			return err
-		}
-
-		key := mailbox.Key(email)
-		marked, leads, err := withdraw(ctx, tx, purpose, at,
-			"(address = ? OR lead_id IN ("+leadsOf("?")+"))", address, key, key)
-		if err != nil {
-			return err
-		}
-		var sessions int64
-		if purpose == lead.SaveProgress {
-			if sessions, err = tx.Exec(ctx, eraseHints+ofMailbox, key); err != nil {
-				return err
-			}
-		}
-		if marked == 0 && sessions == 0 {
+		w, err = withdraw(ctx, tx, email, purpose, at, audit)
+		if err == nil && w == (Withdrawal{}) {
 			return ErrNotFound
 		}
-		w = Withdrawal{Leads: len(leads), Deleted: marked - len(leads), Sessions: int(sessions)}
+		return err
+	})
+	if err != nil {
+		return Withdrawal{}, err
+	}
+	return w, nil
+}
 
-		// A withdrawn consent whose lead was erased no longer proves anything.
-		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
-AND lead_id NOT IN (SELECT id FROM leads)`, address)
+// WithdrawLeadConsent withdraws a consent that was given with a lead, as [Store.WithdrawConsent]
+// does for the lead's address. It returns false and changes nothing if the lead has no such
+// consent, and ErrNotFound if the lead is unknown.
+func (s *Store) WithdrawLeadConsent(
+	ctx context.Context, id, purpose string, at time.Time, audit AuditEntry,
+) (withdrawn bool, err error) {
+	err = s.write(ctx, "withdrawing a consent of a lead", func(ctx context.Context, tx Tx) error {
+		withdrawn, err = one[bool](ctx, tx, "finding the consent", `SELECT EXISTS (SELECT 1 FROM consents
+WHERE lead_id = $1 AND purpose = $2 AND given = 1 AND withdrawn_at = 0) AS given`, id, purpose)
+		if err != nil || !withdrawn {
+			return errors.Join(err, exists(ctx, tx, id))
+		}
+
+		r, err := one[leadRow](ctx, tx, "reading the lead", selectLead+` WHERE id = $1`, id)
 		if err != nil {
 			return err
 		}
-
-		entries := []AuditEntry{audit}
-		for i, id := range leads {
-			audit.Lead = id
-			entries = append(entries[:i], audit)
-		}
-		return appendAudit(ctx, tx, entries)
-	})
-	return w, err
-}
-
-// WithdrawLeadConsent records the withdrawal of a consent that was given with one lead, and
-// delivers the lead to the CMS and the CRM again if it is released. With
-// [lead.SaveProgress] it also erases what was typed in the lead's session. It returns
-// false if there is nothing to withdraw, and ErrNotFound if the lead is unknown.
-func (s *Store) WithdrawLeadConsent(
-	ctx context.Context, id, purpose string, at time.Time, audit ...AuditEntry,
-) (withdrawn bool, err error) {
-	err = s.write(ctx, "withdrawing a consent of a lead", func(ctx context.Context, tx Tx) error {
-		marked, _, err := withdraw(ctx, tx, purpose, at, "lead_id = ?", id)
-		if withdrawn = marked > 0; err != nil {
+		found := []lead.Lead{r.lead()}
+		if err := complete(ctx, tx, found); err != nil {
 			return err
 		}
-		if !withdrawn {
-			return exists(ctx, tx, id)
-		}
-
-		if purpose == lead.SaveProgress {
-			_, err := tx.Exec(ctx, eraseHints+" WHERE id = (SELECT session_id FROM leads WHERE id = $1)", id)
-			if err != nil {
-				return err
-			}
-		}
-		return appendAudit(ctx, tx, audit)
+		_, err = withdraw(ctx, tx, found[0].Address(), purpose, at, audit)
+		return err
 	})
 	return withdrawn && err == nil, err
 }
 
-// withdraw marks the given consents that match a condition, and delivers their leads to the
-// CMS and the CRM again if they are released. It returns the number of consents and the
-// leads that are still stored. A running attempt may have read the lead before its change,
-// so the new job waits until the attempt ends.
+// withdraw marks the given consents of an address. A running attempt may have read the lead
+// before its change, so the new job waits until the attempt ends.
 func withdraw(
-	ctx context.Context, tx Tx, purpose string, at time.Time, which string, args ...any,
-) (marked int, leads []string, err error) {
+	ctx context.Context, tx Tx, email, purpose string, at time.Time, audit AuditEntry,
+) (w Withdrawal, err error) {
+	address, err := addressHash(ctx, tx, email)
+	if err != nil {
+		return w, err
+	}
+
 	type row struct {
 		LeadID string
 		Review int64 // -1: the lead was erased
 	}
-	given := conditions{args: []any{at}}
-	given.add(which, args...)
-	given.add("purpose = ? AND given = 1 AND withdrawn_at = 0", purpose)
-	list, err := all[row](ctx, tx, "marking it", "UPDATE consents SET withdrawn_at = $1"+given.where()+
-		" RETURNING lead_id, coalesce((SELECT review FROM leads WHERE id = lead_id), -1) AS review", given.args...)
+	key := mailbox.Key(email)
+	list, err := all[row](ctx, tx, "marking it", `UPDATE consents SET withdrawn_at = $1
+WHERE (address = $2 OR lead_id IN (`+leadsOf("$3")+`)) AND purpose = $4 AND given = 1 AND withdrawn_at = 0
+RETURNING lead_id, coalesce((SELECT review FROM leads WHERE id = lead_id), -1) AS review`, at, address, key, purpose)
 	if err != nil {
-		return 0, nil, err
+		return w, err
 	}
 
-	var released []string
+	var marked, released []string
+	entries := []AuditEntry{audit}
 	for _, c := range list {
-		if c.Review >= 0 {
-			leads = append(leads, c.LeadID)
+		marked = append(marked, c.LeadID)
+		if c.Review < 0 {
+			w.Deleted++
+			continue
 		}
 		if c.Review == 0 {
 			released = append(released, c.LeadID)
 		}
+		audit.Lead = c.LeadID
+		entries = append(entries[:w.Leads], audit)
+		w.Leads++
 	}
-	return len(list), leads, enqueue(ctx, tx, released, lead.CMS, lead.CRM)
+	if err := enqueue(ctx, tx, released, lead.CMS, lead.CRM); err != nil {
+		return w, err
+	}
+	if err := notifyWithdrawn(ctx, tx, marked, address, purpose); err != nil {
+		return w, err
+	}
+
+	if purpose == lead.SaveProgress {
+		sessions, err := tx.Exec(ctx, eraseHints+ofMailbox, key)
+		if err != nil {
+			return w, err
+		}
+		w.Sessions = int(sessions)
+	}
+	if w == (Withdrawal{}) {
+		return w, nil
+	}
+
+	// A withdrawn consent whose lead was erased no longer proves anything.
+	_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
+AND lead_id NOT IN (SELECT id FROM leads)`, address)
+	if err != nil {
+		return w, err
+	}
+	return w, appendAudit(ctx, tx, entries)
 }
 
 // forgetLead removes the consents of an erased lead. With keep, consents that were given

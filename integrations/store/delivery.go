@@ -19,6 +19,8 @@ var ErrUnderWay = errors.New("a delivery of this lead to this target is under wa
 type DeliveryFilter struct {
 	States []lead.DeliveryState
 	Target lead.Target
+	Event  lead.Event
+	Code   lead.NoMailReason
 	Leads  []string
 	Newest bool  // newest first, else oldest first
 	After  int64 // only deliveries after the one with this ID; 0: from the first
@@ -31,8 +33,8 @@ type DeliveryCount struct {
 	State  lead.DeliveryState // Pending, Retrying or Failed
 	Number int64
 
-	// Oldest is when the oldest of them was created. A mail that was handed over but not
-	// confirmed counts from its next attempt. It is zero if there are none.
+	// Oldest is since when the oldest of them waits for its target ([lead.Delivery.DueAt]).
+	// It is zero if there are none, and in the future if our own wait has not ended.
 	Oldest time.Time
 }
 
@@ -42,6 +44,10 @@ type Jobs interface {
 	// Without targets, these are the deliveries of new leads, including those that end
 	// immediately as [lead.NotSent] and have no job.
 	Enqueue(ctx context.Context, leadIDs []string, targets ...lead.Target) ([]lead.Delivery, error)
+
+	// TargetsOf returns the targets that are notified of an event. Some are only notified if
+	// the lead was announced to the webhook.
+	TargetsOf(event lead.Event, announced bool) []lead.Target
 
 	// NotifyOwner inserts the job of a mail to the owner of leads, a hash of the address.
 	NotifyOwner(ctx context.Context, owner string, leadIDs []string) error
@@ -60,19 +66,30 @@ const (
 	deliveryState = `CASE WHEN progress > 1 AND running_until > (SELECT now FROM clock)
 THEN 'running' ELSE state END`
 
-	selectDeliveries = `SELECT id, lead_id, target, job, attempts, max_attempts, created_at, finished_at,
-reason, errors, sending, arrived, handed_over, recipient, ` + deliveryState + ` AS state,
+	selectDeliveries = `SELECT id, lead_id, target, event, number, detail, job, attempts, max_attempts, created_at,
+due_at, finished_at, reason, errors, sending, arrived, handed_over, records, recipient, ` + deliveryState + ` AS state,
 CASE ` + deliveryState + ` WHEN state THEN next_at ELSE 0 END AS next_at,
-CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused FROM deliveries`
+CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused,
+CASE ` + deliveryState + ` WHEN state THEN code ELSE '' END AS code FROM deliveries`
 
-	newColumns = `lead_id, target, job, max_attempts, created_at, next_at, state, finished_at, reason`
+	// nextNumber is the SQL expression for the number after those of all deliveries of a lead
+	// to a target that have the same event.
+	nextNumber = ` (SELECT max(d.number + d.sending) + 1 FROM deliveries AS d
+WHERE d.lead_id = deliveries.lead_id AND d.target = deliveries.target AND d.event = deliveries.event)`
 
-	// renewDeliveries restarts a delivery that has ended, as its next sending.
-	renewDeliveries = ` ON CONFLICT (lead_id, target) DO UPDATE SET
-job = excluded.job, max_attempts = excluded.max_attempts, next_at = 0, finished_at = 0,
-reason = '', paused = '', state = CASE WHEN deliveries.progress > 1 THEN deliveries.state ELSE 'pending' END,
+	newColumns = `lead_id, target, job, max_attempts, created_at, due_at, next_at, state, finished_at, code`
+
+	renewDeliveries = ` ON CONFLICT (lead_id, target, event, number) DO UPDATE SET
+job = excluded.job, max_attempts = excluded.max_attempts` + renewed
+
+	// renewed restarts a delivery that has ended, as its next sending.
+	renewed = `, next_at = 0, finished_at = 0, reason = '', paused = '', code = '',
+due_at = CASE WHEN deliveries.progress > 0 AND deliveries.due_at < (SELECT now FROM clock)
+  THEN deliveries.due_at ELSE (SELECT now FROM clock) END,
+state = CASE WHEN deliveries.progress > 1 THEN deliveries.state ELSE 'pending' END,
 attempts = CASE WHEN deliveries.progress > 1 THEN deliveries.attempts ELSE 0 END,
-sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE deliveries.sending + 1 END,
+sending = CASE WHEN deliveries.progress > 1 THEN deliveries.sending ELSE` +
+		nextNumber + ` - deliveries.number END,
 arrived = CASE WHEN deliveries.progress > 1 THEN deliveries.arrived ELSE '' END,
 handed_over = CASE WHEN deliveries.progress > 1 THEN deliveries.handed_over ELSE '{}' END`
 )
@@ -93,8 +110,8 @@ func enqueue(ctx context.Context, tx Tx, leadIDs []string, targets ...lead.Targe
 		if !d.State.Ended() {
 			d.NextAt = d.CreatedAt
 		}
-		values = append(values, d.LeadID, d.Target, d.Job, d.MaxAttempts, d.CreatedAt, d.NextAt, d.State,
-			d.FinishedAt, d.Reason)
+		values = append(values, d.LeadID, d.Target, d.Job, d.MaxAttempts, d.CreatedAt, d.CreatedAt,
+			d.NextAt, d.State, d.FinishedAt, d.Code)
 	}
 	return insertRows(ctx, tx, "deliveries", newColumns, values, renewDeliveries)
 }
@@ -117,6 +134,8 @@ func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delive
 	var c conditions
 	givenIn(&c, "lead_id", f.Leads)
 	c.given("target = ?", f.Target)
+	c.given("event = ?", f.Event)
+	c.given("code = ?", f.Code)
 	givenIn(&c, deliveryState, f.States)
 	if !slices.ContainsFunc(f.States, lead.DeliveryState.Settled) && len(f.States) > 0 {
 		c.add("progress > 0") // these are few and have their own index
@@ -137,9 +156,8 @@ func readDeliveries(ctx context.Context, db DB, f DeliveryFilter) ([]lead.Delive
 // the order of [lead.Targets]. A running delivery counts under its previous state.
 func (s *Store) CountDeliveries(ctx context.Context) (counts []DeliveryCount, err error) {
 	found, err := all[DeliveryCount](ctx, s.db, "counting deliveries",
-		`SELECT target, state, count(*) AS number,
-min(CASE paused WHEN $1 THEN next_at ELSE created_at END) AS oldest FROM deliveries
-WHERE progress > 0 GROUP BY state, target`, lead.ErrUnconfirmed.Error())
+		`SELECT target, state, count(*) AS number, min(due_at) AS oldest FROM deliveries
+WHERE progress > 0 GROUP BY state, target`)
 
 	for _, target := range lead.Targets() {
 		for _, state := range []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed} {
@@ -163,8 +181,19 @@ func (s *Store) RetryDelivery(ctx context.Context, id int64) error {
 		if err != nil || d.State == lead.Running {
 			return err
 		}
-		return enqueue(ctx, tx, []string{d.LeadID}, d.Target)
+		return restart(ctx, tx, d)
 	})
+}
+
+// restart makes a delivery due now, as its next sending if it has ended.
+func restart(ctx context.Context, tx Tx, d lead.Delivery) error {
+	list, err := tx.Enqueue(ctx, []string{d.LeadID}, d.Target)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE deliveries SET job = $2, max_attempts = $3`+renewed+` WHERE id = $1`,
+		d.ID, list[0].Job, list[0].MaxAttempts)
+	return err
 }
 
 // DismissDelivery ends a failed delivery with a reason, and reports whether it was failed.
@@ -184,7 +213,8 @@ func (s *Store) ResendLead(
 	ctx context.Context, leadID string, target lead.Target, corrected string, audit ...AuditEntry,
 ) error {
 	return s.write(ctx, "resending a lead", func(ctx context.Context, tx Tx) error {
-		list, err := readDeliveries(ctx, tx, DeliveryFilter{Leads: []string{leadID}, Target: target})
+		of := DeliveryFilter{Leads: []string{leadID}, Target: target, Event: lead.Created}
+		list, err := readDeliveries(ctx, tx, of)
 		if err != nil {
 			return err
 		}
@@ -201,8 +231,8 @@ func (s *Store) ResendLead(
 		if err := appendAudit(ctx, tx, audit); err != nil || corrected == "" {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE deliveries SET recipient = $3, mailbox = $4 WHERE lead_id = $1 AND target = $2`,
-			leadID, target, corrected, mailbox.Key(corrected))
+		_, err = tx.Exec(ctx, `UPDATE deliveries SET recipient = $3, mailbox = $4
+WHERE lead_id = $1 AND target = $2 AND event = 'created'`, leadID, target, corrected, mailbox.Key(corrected))
 		if err != nil {
 			return err
 		}
@@ -214,34 +244,45 @@ func (s *Store) ResendLead(
 		if err != nil {
 			return err
 		}
-		return addTerms(ctx, tx, r.lead(), corrected)
+		if err := addTerms(ctx, tx, r.lead(), corrected); err != nil {
+			return err
+		}
+		return correctAnnounced(ctx, tx, leadID, corrected)
 	})
 }
 
-// RemoveDeliveries removes the deliveries of leads, except for running ones.
-func (s *Store) RemoveDeliveries(
+// EndDeliveries ends the deliveries of leads that are about to be erased, except for
+// running ones and those that outlive the lead: their jobs have nothing to do any more. It
+// counts both. The deliveries stay until their leads are erased, since an erasure needs their records.
+func (s *Store) EndDeliveries(
 	ctx context.Context, leadIDs []string,
-) (removed, running int, err error) {
-	err = s.write(ctx, "removing deliveries", func(ctx context.Context, tx Tx) error {
+) (ended, running int, err error) {
+	err = s.write(ctx, "ending deliveries", func(ctx context.Context, tx Tx) error {
 		var c conditions
 		addIn(&c, "lead_id", leadIDs)
-		c.add(deliveryState + " <> 'running'")
-		n, err := tx.Exec(ctx, "DELETE FROM deliveries"+c.where(), c.args...)
+		c.add("job <> 0 AND NOT " + outlivesLead())
+		open := c
+		open.add(deliveryState + " <> 'running'")
+		n, err := tx.Exec(ctx, `UPDATE deliveries SET job = 0, next_at = 0, paused = '',
+reason = CASE WHEN progress > 0 THEN 'the lead is being erased' ELSE reason END,
+code = CASE WHEN progress > 0 THEN '' ELSE code END,
+state = CASE WHEN progress > 0 THEN 'dismissed' ELSE state END`+open.where(), open.args...)
 		if err != nil {
 			return err
 		}
 
-		remaining, err := readDeliveries(ctx, tx, DeliveryFilter{Leads: leadIDs})
-		removed, running = int(n), len(remaining)
+		left, err := one[int](ctx, tx, "counting those that run", "SELECT count(*) FROM deliveries"+c.where(), c.args...)
+		ended, running = int(n), left
 		return err
 	})
-	return removed, running, err
+	return ended, running, err
 }
 
 // BeginAttempt starts an attempt and returns the lead and its delivery, with the state from
 // before the attempt and the attempt counted. It returns ErrNotFound if the job has
 // nothing to do: the delivery has ended or belongs to another job, or the lead was erased.
-// It returns ErrUnderWay if another attempt is running.
+// It returns ErrUnderWay if another attempt is running. A delivery that outlives its lead has
+// only the id of an erased one.
 func (s *Store) BeginAttempt(
 	ctx context.Context, leadID string, target lead.Target, job int64,
 ) (l lead.Lead, d lead.Delivery, err error) {
@@ -250,7 +291,8 @@ func (s *Store) BeginAttempt(
 		if err != nil {
 			return err
 		}
-		if len(list) == 0 || list[0].Job != job || list[0].State.Ended() {
+		list = slices.DeleteFunc(list, func(d lead.Delivery) bool { return d.Job != job || d.State.Ended() })
+		if len(list) == 0 {
 			return ErrNotFound
 		}
 
@@ -270,6 +312,9 @@ WHERE id = $2 AND job = $3 AND `+deliveryState+` <> 'running'`,
 	}
 
 	l, err = s.Lead(ctx, leadID)
+	if errors.Is(err, ErrNotFound) && d.OutlivesLead() {
+		return lead.Lead{ID: leadID}, d, nil
+	}
 	return l, d, err
 }
 
@@ -292,10 +337,11 @@ func (s *Store) EndAttempt(ctx context.Context, d lead.Delivery) error {
 
 	return s.write(ctx, "storing the result of an attempt", func(inner context.Context, tx Tx) error {
 		n, err := tx.Exec(inner, `UPDATE deliveries SET running_until = 0, state = $4, attempts = $5,
-next_at = $6, finished_at = $7, reason = $8, paused = $9, errors = $10
+next_at = $6, finished_at = $7, code = $8, paused = $9, errors = $10, due_at = $11,
+records = $12
 WHERE lead_id = $1 AND target = $2 AND job = $3`,
 			d.LeadID, d.Target, d.Job, d.State, d.Attempts,
-			d.NextAt, d.FinishedAt, d.Reason, d.Paused, d.Errors)
+			d.NextAt, d.FinishedAt, d.Code, d.Paused, d.Errors, d.DueAt, d.Records)
 
 		switch {
 		case err != nil:

@@ -15,6 +15,7 @@ type FunnelFilter struct {
 	Locale             string    // only leads in this language, and their sessions
 	Sources, Campaigns []string  // any of these parts of the touch; an empty one: none
 	FirstTouch         bool      // uses the first touch of a visitor, not the last
+	TimeZone           *time.Location
 }
 
 // FunnelStep is a step of the calculator.
@@ -36,7 +37,7 @@ const (
 // SessionCount is the number of sessions with the same attributes.
 type SessionCount struct {
 	Sessions         int
-	Week             time.Time // the Monday of the week in which they were last seen, 00:00 UTC
+	Week             time.Time // the Monday of the week in which they were last seen
 	Source, Campaign string    // parts of their touch
 
 	Selections lead.Selections
@@ -67,7 +68,7 @@ const (
 
 // FunnelSessions groups the sessions in the database. The first column is a number,
 // because SQLite then sorts faster. The locale is that of a session's newest lead.
-// Selections are grouped as one text: that takes a fifth longer than numeric columns for
+// Selections are grouped as one string: that takes a fifth longer than numeric columns for
 // its parts, some 100 ms for 100,000 sessions, but needs no stored copies that must stay
 // equal to it.
 func (s *Store) FunnelSessions(ctx context.Context, f FunnelFilter) ([]SessionCount, error) {
@@ -91,14 +92,29 @@ func (s *Store) FunnelSessions(ctx context.Context, f FunnelFilter) ([]SessionCo
     max(CASE outcome WHEN 'WON' THEN %[1]d WHEN 'QUALIFIED' THEN %[2]d ELSE %[3]d END) AS reached
   FROM leads%[4]s GROUP BY session_id
 )
-SELECT (last_seen - %[6]d) / %[7]d * %[7]d + %[6]d AS week, %[5]scampaign AS campaign, %[5]ssource AS source,
+SELECT (last_seen + %[10]s - %[6]d) / %[7]d * %[7]d + %[6]d AS week, %[5]scampaign AS campaign, %[5]ssource AS source,
   selections, coalesce(reached, step) AS step, coalesce(spoken, '') AS locale, count(*) AS sessions
 FROM sessions %[8]s converted ON session_id = id%[9]s
 GROUP BY 1, 2, 3, 4, 5, 6`,
 		Won, Qualified, Submitted, leads.where(),
-		touch, firstMonday, week, join, sessions.where(),
+		touch, firstMonday, week, join, sessions.where(), offsetAt("last_seen", f),
 	)
 	return all[SessionCount](ctx, s.db, "counting the sessions", query, sessions.args...)
+}
+
+// offsetAt returns the SQL expression for the offset of the filter's time zone from UTC at
+// the time in a column, in milliseconds.
+func offsetAt(column string, f FunnelFilter) string {
+	changes, at := "", time.Now().In(f.TimeZone)
+	for {
+		_, offset := at.Zone()
+		begins, _ := at.ZoneBounds()
+		if begins.UnixMilli() <= max(0, f.Since.UnixMilli()) {
+			return fmt.Sprintf("CASE WHEN false THEN 0%s ELSE %d END", changes, offset*1000)
+		}
+		changes += fmt.Sprintf(" WHEN %s >= %d THEN %d", column, begins.UnixMilli(), offset*1000)
+		at = begins.Add(-1)
+	}
 }
 
 // FunnelLeads groups the leads in the database.

@@ -22,7 +22,12 @@ type leadRow struct {
 	Outcome            lead.Outcome
 
 	DeletionRequestedAt time.Time
+	DeletionDeclinedAt  time.Time
+	DeletionReason      string
 	Texts               string
+
+	FollowUpAt time.Time
+	AnsweredAt time.Time
 }
 
 const (
@@ -39,10 +44,11 @@ WHEN 1 THEN 'failed' WHEN 2 THEN 'retrying' WHEN 3 THEN 'pending' ELSE 'delivere
 	selectWithTexts = `SELECT ` + leadFields + `,
 coalesce((SELECT revisions.body FROM revisions WHERE revision = leads.texts), '') AS texts FROM leads`
 
-	leadFields = `body, owner, deletion_requested_at, ` + leadColumns + `,
+	leadFields = `body, owner, deletion_requested_at, deletion_declined_at, deletion_reason, follow_up_at, answered_at, ` + leadColumns + `,
 outcome AS "outcome.value", won_amount AS "outcome.amount", won_currency AS "outcome.currency",
 CASE outcome WHEN '' THEN 0 ELSE outcome_at END AS "outcome.at",
-coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS "outcome.by"`
+coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS "outcome.by",
+lost_reason AS "outcome.loss_reason", lost_note AS "outcome.loss_note"`
 
 	insertLead = `INSERT INTO leads (id, session_id, mailbox, body, content_key, submitted_at, review,
 locale, last_source, last_campaign, first_source, first_campaign, currency, amount, project_type, texts)
@@ -57,7 +63,10 @@ func (r *leadRow) lead() lead.Lead {
 	l.FirstAttribution = cmp.Or(l.FirstAttribution, l.Attribution)
 	l.InReview, l.Rejected = r.InReview, r.Rejected
 	l.Progress, l.Owner, l.Status = r.Progress, r.Owner, r.Status
-	l.Outcome, l.DeletionRequestedAt, l.Texts = r.Outcome, r.DeletionRequestedAt, r.Texts
+	l.Outcome, l.Texts = r.Outcome, r.Texts
+	l.DeletionRequestedAt = r.DeletionRequestedAt
+	l.DeletionDeclinedAt, l.DeletionReason = r.DeletionDeclinedAt, r.DeletionReason
+	l.FollowUpAt, l.AnsweredAt = r.FollowUpAt, r.AnsweredAt
 	return l
 }
 
@@ -222,7 +231,8 @@ func complete(ctx context.Context, db DB, leads []lead.Lead) error {
 	return err
 }
 
-// Erase removes a lead with its deliveries, or returns [ErrNotFound].
+// Erase removes a lead with its deliveries, or returns [ErrNotFound]. If the lead was
+// announced to the webhook, its erasure is, too.
 func (s *Store) Erase(ctx context.Context, id string, audit ...AuditEntry) error {
 	return s.write(ctx, "erasing a lead", func(ctx context.Context, tx Tx) error {
 		if err := erase(ctx, tx, id, false); err != nil {
@@ -232,13 +242,14 @@ func (s *Store) Erase(ctx context.Context, id string, audit ...AuditEntry) error
 	})
 }
 
-// PruneLeads erases old leads, up to [chunk] in each transaction.
+// PruneLeads erases old leads, up to [chunk] in each transaction, except for those with an
+// open request for deletion, which an operator has to answer.
 func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		var ids []string
 		err := s.write(ctx, "erasing old leads", func(ctx context.Context, tx Tx) (err error) {
 			ids, err = all[string](ctx, tx, "finding them", `SELECT id FROM leads
-WHERE submitted_at < $1 AND review <> 1 AND progress = 0 ORDER BY submitted_at LIMIT $2`, before, chunk)
+WHERE submitted_at < $1 AND review <> 1 AND progress = 0 AND NOT (`+deletionOpen+`) ORDER BY submitted_at LIMIT $2`, before, chunk)
 			if err != nil {
 				return err
 			}
@@ -259,8 +270,8 @@ WHERE submitted_at < $1 AND review <> 1 AND progress = 0 ORDER BY submitted_at L
 }
 
 // erase removes a lead with its keys and deliveries, whose jobs then find nothing to do,
-// and the contact form entries of its session. With keep, the consents that were given
-// stay. The session keeps its selections for statistics.
+// and its session, unless another lead came from it, too. With keep, the consents that
+// were given stay, and the session keeps its selections for statistics.
 func erase(ctx context.Context, tx Tx, id string, keep bool) error {
 	session, err := one[string](ctx, tx, "removing the lead",
 		`DELETE FROM leads WHERE id = $1 RETURNING session_id`, id)
@@ -268,9 +279,21 @@ func erase(ctx context.Context, tx Tx, id string, keep bool) error {
 		return err
 	}
 
+	if _, err := tx.Exec(ctx, `DELETE FROM deliveries WHERE lead_id = $1 AND NOT `+outlivesLead(), id); err != nil {
+		return err
+	}
 	if err := forgetLead(ctx, tx, id, keep); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, eraseHints+` WHERE id = $1`, session)
+	if !keep {
+		if err := notifyErased(ctx, tx, "lead_id = $1", id); err != nil {
+			return err
+		}
+	}
+	forget := `DELETE FROM sessions WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM leads WHERE session_id = $1)`
+	if keep {
+		forget = eraseHints + ` WHERE id = $1`
+	}
+	_, err = tx.Exec(ctx, forget, session)
 	return err
 }

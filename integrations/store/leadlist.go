@@ -124,6 +124,19 @@ func (c *conditions) match(f Filter) {
 	if f.State != "" {
 		c.add(inState[f.State])
 	}
+	if f.DeletionOpen {
+		c.add(deletionOpen)
+	}
+	if f.Due {
+		c.add(due)
+	}
+	if len(f.Results) > 0 {
+		c.add("review = 0")
+		addIn(c, result, f.Results)
+	}
+	if f.AnsweredInTime {
+		c.add(answeredInTime)
+	}
 	if f.Owner != nil {
 		c.add("owner = ?", strings.ToLower(*f.Owner))
 	}

@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+
+	"siteapi/integrations/lead"
 )
 
 // Limits on mails to visitors.
@@ -13,18 +16,6 @@ const (
 	MailsWaiting    = 50 // waiting mails of one network
 	AddressWindow   = 24 * time.Hour
 	MailWindow      = time.Hour
-)
-
-// MailLimit names a limit that a mail exceeds, as the API does.
-type MailLimit string
-
-// The limits. A mail over NetworkLimit or ServiceLimit waits, unless too many mails of
-// its network already do: that is WaitingLimit.
-const (
-	AddressLimit MailLimit = "ADDRESS_LIMIT"
-	NetworkLimit MailLimit = "NETWORK_LIMIT"
-	WaitingLimit MailLimit = "WAITING_LIMIT"
-	ServiceLimit MailLimit = "SERVICE_LIMIT"
 )
 
 // MailClaim is a request to send a mail to a visitor.
@@ -49,7 +40,7 @@ VALUES ($1, 0, $2, $3)`, n.Lead.ID, n.Network, n.Lead.SubmittedAt)
 // ClaimMail counts a mail to a visitor, or returns the limit that it exceeds.
 func (s *Store) ClaimMail(
 	ctx context.Context, c MailClaim,
-) (over MailLimit, until time.Time, err error) {
+) (over lead.NoMailReason, until time.Time, err error) {
 	err = s.write(ctx, "counting a mail", func(ctx context.Context, tx Tx) (err error) {
 		// This serializes claims: two that count concurrently would both pass.
 		if _, err := tx.Exec(ctx, `UPDATE visitor_mails_turn SET at = $1 WHERE id = 1`, c.Now); err != nil {
@@ -63,7 +54,7 @@ func (s *Store) ClaimMail(
 
 func claimMail(
 	ctx context.Context, tx Tx, c MailClaim,
-) (over MailLimit, until time.Time, err error) {
+) (over lead.NoMailReason, until time.Time, err error) {
 	type row struct {
 		Network     string
 		Sent, Waits bool
@@ -78,17 +69,17 @@ FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
 	case err != nil || mail.Sent:
 		return "", until, err
 	case mail.ToAddress >= MailsPerAddress:
-		return AddressLimit, until, nil
+		return lead.AddressLimit, until, nil
 	}
 
 	if c.PerHour > 0 && mail.Network != "" {
-		over, until, err = mailSlot(ctx, tx, c, NetworkLimit, MailsPerNetwork, mail.Waits,
+		over, until, err = mailSlot(ctx, tx, c, lead.NetworkLimit, MailsPerNetwork, mail.Waits,
 			` AND network = $2`, mail.Network)
 	}
 	if c.PerHour > 0 && over == "" && err == nil {
-		over, until, err = mailSlot(ctx, tx, c, ServiceLimit, c.PerHour, mail.Waits, ``)
+		over, until, err = mailSlot(ctx, tx, c, lead.ServiceLimit, c.PerHour, mail.Waits, ``)
 	}
-	if err != nil || over == WaitingLimit {
+	if err != nil || over == lead.WaitingLimit {
 		return over, until, err
 	}
 
@@ -107,9 +98,9 @@ DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at 
 // enough mails have left the window for it and for those already waiting. The limit
 // applies to the mails that match a condition.
 func mailSlot(
-	ctx context.Context, tx Tx, c MailClaim, limit MailLimit, maxMails int, waits bool,
+	ctx context.Context, tx Tx, c MailClaim, limit lead.NoMailReason, maxMails int, waits bool,
 	condition string, args ...any,
-) (over MailLimit, until time.Time, err error) {
+) (over lead.NoMailReason, until time.Time, err error) {
 	type row struct {
 		SentAt  time.Time
 		Waiting int // number of waiting mails, the same in each row
@@ -125,11 +116,46 @@ FROM visitor_mails WHERE sent_at > $1%[1]s ORDER BY sent_at DESC LIMIT %[2]d`, c
 	waiting := sent[0].Waiting
 	if waits {
 		waiting--
-	} else if limit == NetworkLimit && waiting >= MailsWaiting {
-		return WaitingLimit, until, nil
+	} else if limit == lead.NetworkLimit && waiting >= MailsWaiting {
+		return lead.WaitingLimit, until, nil
 	}
 	freed := sent[maxMails-1-waiting%maxMails].SentAt
 	return limit, freed.Add(MailWindow * time.Duration(1+waiting/maxMails)), nil
+}
+
+// Mails to visitors are stuck if those to several domains wait, or one for longer.
+const (
+	stuckAfter   = time.Hour
+	stuckDomains = 3
+	stuckAlone   = 6 * time.Hour
+	refusedWhile = 24 * time.Hour // how long a mail counts that ended as [lead.MailRefused]
+)
+
+// StuckMails returns since when mails to visitors do not arrive, probably because of the
+// mail server or a setting, and their number. Both are zero if at most single mailboxes
+// are affected. A mail that waits because of our own limits does not count.
+func (s *Store) StuckMails(ctx context.Context, now time.Time) (since time.Time, number int, err error) {
+	type row struct {
+		Mailbox string
+		Since   time.Time
+		Waits   bool
+	}
+	const of = ` FROM deliveries d JOIN leads l ON l.id = d.lead_id WHERE target = 'visitor_mail' AND `
+	found, err := all[row](ctx, s.db, "finding stuck mails", `
+SELECT coalesce(nullif(d.mailbox, ''), l.mailbox) AS mailbox, due_at AS since, 1 AS waits`+of+`d.progress > 0 AND due_at < $1
+UNION ALL
+SELECT coalesce(nullif(d.mailbox, ''), l.mailbox), finished_at, 0`+of+`code = 'REFUSED' AND finished_at > $2
+ORDER BY since`, now.Add(-stuckAfter), now.Add(-refusedWhile))
+
+	domains, alone := map[string]bool{}, false
+	for _, r := range found {
+		domains[r.Mailbox[strings.LastIndexByte(r.Mailbox, '@')+1:]] = true
+		alone = alone || r.Waits && now.Sub(r.Since) > stuckAlone
+	}
+	if len(domains) < stuckDomains && !alone {
+		return time.Time{}, 0, err
+	}
+	return found[0].Since, len(found), err
 }
 
 // PruneMails removes the hashes last needed before a time.

@@ -2,13 +2,55 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/mail/mailbox"
 )
 
+// The SQL expression for the result of a released lead, and the condition that a person
+// answered it within 24 hours.
+const (
+	result         = "CASE outcome WHEN 'WON' THEN 'WON' WHEN 'LOST' THEN 'LOST' ELSE 'OPEN' END"
+	answeredInTime = "answered_at > 0 AND answered_at <= submitted_at + 24 * 60 * 60 * 1000"
+)
+
+// ReportedLead is a released lead, as reports count it.
+type ReportedLead struct {
+	SubmittedAt    time.Time
+	AnsweredAt     time.Time // zero: not yet
+	Source         string    // where the visitor most recently came from
+	Campaign       string
+	Owner          string
+	Result         lead.Result
+	WonAmount      float64
+	WonCurrency    string // empty: it was not won, or its amount is unknown
+	AnsweredInTime bool
+}
+
+// Report calls each for all released leads that were submitted in a period; zero times do
+// not bound it.
+func (s *Store) Report(ctx context.Context, since, until time.Time, each func(ReportedLead)) error {
+	var c conditions
+	c.add("review = 0")
+	c.given("submitted_at >= ?", since)
+	c.given("submitted_at < ?", until)
+	err := s.db.Query(ctx, "SELECT submitted_at, answered_at, last_source AS source, last_campaign AS campaign, owner, "+
+		result+" AS result, coalesce(won_amount, 0) AS won_amount, won_currency, "+
+		"("+answeredInTime+") AS answered_in_time FROM leads"+c.where(), c.args, func(scan Scan) error {
+		var l ReportedLead
+		err := scan(&l)
+		each(l)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("reading the leads of a report: %w", err)
+	}
+	return nil
+}
+
 const setOutcome = `UPDATE leads
-SET outcome = $2, won_amount = $3, won_currency = $4, outcome_at = $5, outcome_by = $6`
+SET outcome = $2, won_amount = $3, won_currency = $4, outcome_at = $5, outcome_by = $6, lost_reason = $7, lost_note = $8`
 
 // SetOutcome stores the outcome that an operator recorded, in place of any earlier one,
 // or returns ErrNotFound. An outcome without a value clears it. A cleared outcome keeps
@@ -19,51 +61,33 @@ func (s *Store) SetOutcome(
 	if o.Value == "" {
 		o = lead.Outcome{At: o.At}
 	}
-	_, err := s.change(ctx, "storing an outcome", id, audit, nil, setOutcome+` WHERE id = $1`,
-		o.Value, o.Amount, o.Currency, o.At, o.By)
+	_, err := s.change(ctx, "storing an outcome", id, audit, outcomeChanged(id, o), setOutcome+` WHERE id = $1`,
+		o.Value, o.Amount, o.Currency, o.At, o.By, o.LossReason, o.LossNote)
 	return err
 }
 
-// SetCRMOutcome stores the CRM's outcome of a lead. Without an id, it is the newest lead
-// of a contact with the given addresses that is neither in review nor rejected. It
-// returns the id of the lead, or ErrNotFound if there is no such lead or the outcome does
-// not apply: it must be later than the lead and any earlier outcome, and no operator's
-// outcome may be set.
-func (s *Store) SetCRMOutcome(
-	ctx context.Context, id string, emails []string, o lead.Outcome,
-) (leadID string, err error) {
-	column, keys := "mailbox", make([]string, len(emails))
-	for i, email := range emails {
-		keys[i] = mailbox.Key(email)
+// outcomeChanged returns a function that notifies the targets of an outcome.
+func outcomeChanged(id string, o lead.Outcome) func(context.Context, Tx) error {
+	return func(ctx context.Context, tx Tx) error {
+		return notify(ctx, tx, id, lead.OutcomeChanged,
+			lead.EventDetail{Outcome: o.Value, Amount: o.Amount, Currency: o.Currency})
 	}
-	if id != "" {
-		column, keys = "id", []string{id}
-	}
-	if len(keys) == 0 {
-		return "", ErrNotFound
-	}
+}
 
-	var newest conditions
-	addIn(&newest, column, keys)
-	newest.add("review = 0")
-	err = s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
-		leadID, err = one[string](ctx, tx, "finding the newest lead",
-			"SELECT id FROM leads"+newest.where()+" ORDER BY submitted_at DESC, id DESC LIMIT 1",
-			newest.args...)
-		if err != nil {
-			return err
-		}
-
-		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $1 AND submitted_at < $5
+// SetCRMOutcome stores the outcome of a lead's deal in the CRM. It returns ErrNotFound if
+// there is no such lead, it is in review or rejected, or the outcome does not apply: it must
+// be later than the lead and any earlier outcome, and no operator's outcome may be set.
+func (s *Store) SetCRMOutcome(ctx context.Context, id string, o lead.Outcome) error {
+	return s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
+		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $1 AND review = 0 AND submitted_at < $5
 AND outcome_at < $5 AND outcome_by = ''`,
-			leadID, o.Value, o.Amount, o.Currency, o.At, o.By)
+			id, o.Value, o.Amount, o.Currency, o.At, o.By, o.LossReason, o.LossNote)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return outcomeChanged(id, o)(ctx, tx)
 	})
-	if err != nil {
-		return "", err
-	}
-	return leadID, nil
 }

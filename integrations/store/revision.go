@@ -9,6 +9,9 @@ import (
 const (
 	Prices = "prices" // the price rules of a locale
 	Texts  = "texts"  // the firm's texts in all locales
+
+	// Content is all content of a locale. Only its name is kept, for the next process.
+	Content = "content"
 )
 
 // Revision is a version of a document of the CMS, as the service encodes it. The store

@@ -37,9 +37,28 @@ const (
 	maxTermBytes = 700 // the sum for all terms
 )
 
+// punctuation reports whether a character is neither a letter nor a digit.
+func punctuation(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+// bare returns a word without the punctuation around it. Terms and the words of a search are
+// bare, so that a word is found however it is quoted.
+func bare(word string) string { return strings.TrimFunc(word, punctuation) }
+
+// wordTerms returns the words of a text, each followed by its later parts, such as those of
+// a hyphenated name.
+func wordTerms(text string) (terms []string) {
+	for _, word := range strings.Fields(fold(text)) {
+		terms = append(terms, bare(word))
+		if parts := strings.FieldsFunc(word, punctuation); len(parts) > 1 {
+			terms = append(terms, parts[1:]...)
+		}
+	}
+	return terms
+}
+
 // searchTerms returns the terms by which a lead is found: those of its contact, then the
-// first words of its message, as far as the limits allow. The later parts of a hyphenated
-// name and the domain of an e-mail address are terms, too.
+// first words of its message with at least three characters, as far as the limits allow. The
+// domain of an e-mail address is a term, too.
 func searchTerms(s lead.Lead, corrected string) (terms []string) {
 	c := s.Contact
 	dialed, _, _ := strings.Cut(strings.TrimPrefix(lead.TelephoneLink(c.Phone), "tel:"), ";")
@@ -48,16 +67,16 @@ func searchTerms(s lead.Lead, corrected string) (terms []string) {
 	words := []string{fold(s.ID)}
 	for _, email := range []string{fold(c.Email), fold(corrected)} {
 		_, domain, _ := strings.Cut(email, "@")
-		words = append(words, email, domain)
+		words = append(words, bare(email), bare(domain))
 	}
 	words = append(words, nationalNumber(phone), strings.TrimLeft(lead.Digits(phone), "0"), ending(phone))
 	words = append(words, ending(fold(c.Phone))) // the ending of a second number or an extension
-	names := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
-	words = append(words, names...)
-	for _, name := range names {
-		words = append(words, strings.Split(name, "-")[1:]...)
+	words = append(words, wordTerms(c.FirstName+" "+c.LastName+" "+c.Company)...)
+	for _, word := range wordTerms(s.Message) {
+		if utf8.RuneCountInString(word) >= 3 {
+			words = append(words, word)
+		}
 	}
-	words = append(words, messageTerms(s.Message)...)
 
 	size := 0
 	for _, word := range words {
@@ -105,12 +124,6 @@ func ending(phone string) string {
 	return "~" + string(last)
 }
 
-// messageTerms returns the words of a message that have at least three characters.
-func messageTerms(message string) []string {
-	words := strings.FieldsFunc(fold(message), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return slices.DeleteFunc(words, func(word string) bool { return utf8.RuneCountInString(word) < 3 })
-}
-
 // addTerms stores the search terms of a lead and of its corrected address, if it has one.
 func addTerms(ctx context.Context, tx Tx, l lead.Lead, corrected string) error {
 	var values []any
@@ -122,7 +135,7 @@ func addTerms(ctx context.Context, tx Tx, l lead.Lead, corrected string) error {
 }
 
 // searchWords returns the words of a search, each as a list of alternative prefixes of
-// terms. The parts of a telephone number are one word.
+// terms. The parts of a telephone number are one word. What is only punctuation is no word.
 func searchWords(search string) (words [][]string) {
 	for parts := strings.Fields(fold(search)); len(parts) > 0; {
 		n := 0
@@ -137,8 +150,8 @@ func searchWords(search string) (words [][]string) {
 		}
 
 		var prefixes []string
-		if n == 1 { // It may also be the prefix of a word or an id.
-			prefixes = append(prefixes, strings.TrimPrefix(parts[0], "@"))
+		if word := bare(parts[0]); n == 1 && word != "" { // It may also be the prefix of a word or an id.
+			prefixes = append(prefixes, word)
 		}
 		if length >= endLength {
 			prefixes = append(prefixes, ending(phone))
@@ -146,7 +159,9 @@ func searchWords(search string) (words [][]string) {
 		if length >= phoneLength && len(number) > 2 { // "00033" is only an end
 			prefixes = append(prefixes, number)
 		}
-		words = append(words, prefixes)
+		if len(prefixes) > 0 {
+			words = append(words, prefixes)
+		}
 		parts = parts[n:]
 	}
 	return words
@@ -162,6 +177,9 @@ const maxWords = 8
 // lead instead.
 func (c *conditions) search(text string, onlyFirst bool) {
 	words := searchWords(text)
+	if len(words) == 0 && strings.TrimSpace(text) != "" {
+		c.add("1 = 0") // only punctuation
+	}
 	for _, prefixes := range words[:min(len(words), maxWords)] {
 		var alternatives []string
 		var args []any

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -105,4 +106,27 @@ func (s *Store) SessionsOf(ctx context.Context, email string) ([]lead.Session, e
 CASE WHEN mailbox IN ($1, '') OR mailbox IN (SELECT mailbox FROM theirs) THEN hints ELSE '' END AS hints
 FROM sessions WHERE id IN (SELECT id FROM sessions`+ofMailbox+` UNION SELECT session_id FROM theirs)
 ORDER BY first_seen, id`, mailbox.Key(email))
+}
+
+// SessionPosition is the position of a session in the listing of [Store.Unfinished].
+type SessionPosition struct {
+	LastSeen time.Time // zero: the beginning
+	ID       string
+}
+
+// Unfinished returns sessions with the consent to storing what was typed and an address, up to
+// a limit, newest first. Those whose session, or whose address since their beginning, has a
+// lead are left out. Within JSON, the quotation marks of a typed text are escaped, so the
+// condition matches only the consent.
+func (s *Store) Unfinished(ctx context.Context, after SessionPosition, limit int) ([]lead.Session, error) {
+	c := conditions{}
+	c.add(`mailbox <> '' AND hints LIKE '%"agreed":true%'`)
+	c.add(`NOT EXISTS (SELECT 1 FROM leads WHERE leads.session_id = sessions.id
+OR leads.mailbox = sessions.mailbox AND submitted_at >= first_seen)`)
+	if !after.LastSeen.IsZero() {
+		c.add("(last_seen, id) < (?, ?)", after.LastSeen, after.ID)
+	}
+	return all[lead.Session](ctx, s.db, "listing unfinished quotes", fmt.Sprintf(
+		`SELECT %s, hints FROM sessions%s ORDER BY last_seen DESC, id DESC LIMIT %d`,
+		sessionColumns, c.where(), limit), c.args...)
 }

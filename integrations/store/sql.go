@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,10 +50,13 @@ type Database interface {
 
 // Store is everything that the service stores, over the database of a driver. Times that
 // decide something between instances are the database's, since their clocks differ.
-type Store struct{ db Database }
+type Store struct {
+	db  Database
+	key atomic.Pointer[[]byte] // of hashes; nil until it is used
+}
 
-// New returns the store over a database whose tables are up to date.
-func New(db Database) *Store { return &Store{db} }
+// New returns the store over a database.
+func New(db Database) *Store { return &Store{db: db} }
 
 // write runs fn in a transaction. Its error begins with the action that failed.
 func (s *Store) write(ctx context.Context, action string, fn func(context.Context, Tx) error) error {
@@ -147,7 +151,7 @@ func givenIn[T any](c *conditions, column string, values []T) {
 // insertRows inserts rows, given as one flat list of values. conflict is an ON CONFLICT
 // clause or empty.
 func insertRows(ctx context.Context, db DB, table, columns string, values []any, conflict string) error {
-	const maxArgs = 200 // SQLite looks up each argument by searching all of them.
+	const maxArgs = 200 // SQLite finds each argument by a linear search.
 	width := strings.Count(columns, ",") + 1
 	for part := range slices.Chunk(values, maxArgs/width*width) {
 		var rows []string

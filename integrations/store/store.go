@@ -69,6 +69,12 @@ type Filter struct {
 	Status lead.Status // only leads in this status
 	IDs    []string    // only these leads
 
+	DeletionOpen bool // only leads whose visitors asked for the deletion and were not refused
+	Due          bool // only leads whose time of the follow-up has come
+
+	Results        []lead.Result // only released leads with one of these results
+	AnsweredInTime bool          // only leads that a person answered within [AnswerTime]
+
 	// Bounds of the lower end of the estimate, in units of its currency.
 	Currency string
 	AtLeast  *float64

@@ -22,6 +22,8 @@ type WorkCount struct {
 	InReview, Rejected bool
 	Progress           lead.DeliveryState
 	Status             lead.Status
+	DeletionOpen       bool
+	Due                bool
 	Number             int64
 }
 
@@ -58,19 +60,65 @@ func (s *Store) Assign(
 	return assigned, nil
 }
 
-// SetStatus sets the status of a lead.
+// resetAnswered forgets an answer that was only a status, which may have been set by mistake.
+const resetAnswered = `UPDATE leads SET answered_at = coalesce((SELECT min(at) FROM (
+  SELECT at FROM lead_notes WHERE lead_id = $1 UNION ALL SELECT at FROM audit WHERE lead = $1 AND action = 'ANSWERED'
+) AS others), 0) WHERE id = $1`
+
+// SetStatus sets the status of a lead at a time. Any status but the first one is an answer.
 func (s *Store) SetStatus(
-	ctx context.Context, id string, status lead.Status, audit ...AuditEntry,
+	ctx context.Context, id string, status lead.Status, at time.Time, audit ...AuditEntry,
 ) (bool, error) {
-	return s.change(ctx, "changing the status of a lead", id, audit, nil,
+	then := answered(id, at)
+	if status == lead.StatusNew {
+		then = func(ctx context.Context, tx Tx) error {
+			_, err := tx.Exec(ctx, resetAnswered, id)
+			return err
+		}
+	}
+	return s.change(ctx, "changing the status of a lead", id, audit, then,
 		`UPDATE leads SET status = $2 WHERE id = $1 AND status <> $2`, status)
 }
 
-// RequestDeletion records that the visitor asked for the deletion of a lead. It returns
-// false if that is already recorded.
+// deletionOpen is the SQL condition for [lead.Lead.DeletionOpen]. These leads are few and have
+// their own index.
+const deletionOpen = "deletion_requested_at > 0 AND deletion_declined_at = 0"
+
+// RequestDeletion records that the visitor asked for the deletion of a lead, and notifies
+// sales, its owner and the webhook. It returns false if that is already recorded.
 func (s *Store) RequestDeletion(ctx context.Context, id string, at time.Time, audit ...AuditEntry) (bool, error) {
-	return s.change(ctx, "requesting the deletion of a lead", id, audit, nil,
+	return s.change(ctx, "requesting the deletion of a lead", id, audit,
+		func(ctx context.Context, tx Tx) error {
+			return notify(ctx, tx, id, lead.DeletionRequested, lead.EventDetail{})
+		},
 		`UPDATE leads SET deletion_requested_at = $2 WHERE id = $1 AND deletion_requested_at = 0`, at)
+}
+
+// DeclineDeletion ends an open request for the deletion of a lead with a reason, of which the
+// visitor is notified. It returns false if there is no open request. No mail is sent about a
+// lead that is in review or rejected.
+func (s *Store) DeclineDeletion(
+	ctx context.Context, l *lead.Lead, reason string, at time.Time, audit ...AuditEntry,
+) (bool, error) {
+	var mail func(context.Context, Tx) error
+	if l.Released() {
+		mail = func(ctx context.Context, tx Tx) error {
+			return notify(ctx, tx, l.ID, lead.DeletionDeclined, lead.EventDetail{})
+		}
+	}
+	return s.change(ctx, "declining the deletion of a lead", l.ID, audit, mail,
+		`UPDATE leads SET deletion_declined_at = $2, deletion_reason = $3 WHERE id = $1 AND `+deletionOpen, at, reason)
+}
+
+// OpenDeletions returns the number of open requests for deletion and the time of the oldest
+// one.
+func (s *Store) OpenDeletions(ctx context.Context) (number int64, oldest time.Time, err error) {
+	r, err := one[struct {
+		Number int64
+		Oldest time.Time
+	}](ctx, s.db, "counting the requests for deletion",
+		`SELECT count(*) AS number, coalesce(min(deletion_requested_at), 0) AS oldest FROM leads WHERE `+deletionOpen)
+	return r.Number, r.Oldest, err
 }
 
 // InReview returns the number of leads in review and the submission time of the oldest
@@ -100,13 +148,16 @@ func (s *Store) Release(
 		condition = "review = 1"
 	}
 	return s.change(ctx, "releasing a lead", id, audit,
-		func(tx Tx) { *tx.Submitted = append(*tx.Submitted, id) },
+		func(_ context.Context, tx Tx) error {
+			*tx.Submitted = append(*tx.Submitted, id)
+			return nil
+		},
 		`UPDATE leads SET review = 0 WHERE id = $1 AND `+condition)
 }
 
-// AddNote adds a note to a lead. It is erased with the lead.
+// AddNote adds a note to a lead, which is an answer. It is erased with the lead.
 func (s *Store) AddNote(ctx context.Context, id string, n lead.Note, audit ...AuditEntry) error {
-	added, err := s.change(ctx, "adding a note", id, audit, nil,
+	added, err := s.change(ctx, "adding a note", id, audit, answered(id, n.At),
 		`INSERT INTO lead_notes (lead_id, at, author, text) SELECT id, $2, $3, $4 FROM leads
 WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
 		n.At, n.Author, n.Text, MostNotes)
@@ -116,11 +167,39 @@ WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
 	return err
 }
 
+const setAnswered = `UPDATE leads SET answered_at = $2 WHERE id = $1 AND answered_at = 0`
+
+// answered returns a function that stores when a person answered a lead, unless one
+// answered it before.
+func answered(id string, at time.Time) func(context.Context, Tx) error {
+	return func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, setAnswered, id, at)
+		return err
+	}
+}
+
+// SetAnswered stores when a person first answered a lead. It returns false if that is
+// already stored.
+func (s *Store) SetAnswered(ctx context.Context, id string, at time.Time, audit ...AuditEntry) (bool, error) {
+	return s.change(ctx, "storing the first answer to a lead", id, audit, nil, setAnswered, at)
+}
+
+// due is the SQL condition for leads whose time of the follow-up has come. They are few and
+// have their own index.
+const due = "follow_up_at > 0 AND follow_up_at <= (SELECT now FROM clock)"
+
+// SetFollowUp stores from when an operator wants to come back to a lead; the zero time:
+// never.
+func (s *Store) SetFollowUp(ctx context.Context, id string, at time.Time, audit ...AuditEntry) (bool, error) {
+	return s.change(ctx, "storing the follow-up of a lead", id, audit, nil,
+		`UPDATE leads SET follow_up_at = $2 WHERE id = $1 AND follow_up_at <> $2`, at)
+}
+
 // change runs a statement on the lead with an id, $1. It reports whether that changed a
 // row, and in that case records it in the audit and calls then, if it is not nil, before
 // the commit.
 func (s *Store) change(
-	ctx context.Context, action, id string, audit []AuditEntry, then func(Tx),
+	ctx context.Context, action, id string, audit []AuditEntry, then func(context.Context, Tx) error,
 	statement string, args ...any,
 ) (changed bool, err error) {
 	err = s.write(ctx, action, func(ctx context.Context, tx Tx) error {
@@ -133,7 +212,9 @@ func (s *Store) change(
 		}
 
 		if then != nil {
-			then(tx)
+			if err := then(ctx, tx); err != nil {
+				return err
+			}
 		}
 		return appendAudit(ctx, tx, audit)
 	})
@@ -152,6 +233,6 @@ func (s *Store) CountWork(ctx context.Context, f Filter) ([]WorkCount, error) {
 	c.match(f)
 	c.search(f.Search, false)
 	return all[WorkCount](ctx, s.db, "counting leads",
-		"SELECT "+leadColumns+", count(*) AS number FROM leads"+c.where()+
-			" GROUP BY review, leads.progress, status", c.args...)
+		"SELECT "+leadColumns+", ("+deletionOpen+") AS deletion_open, ("+due+") AS due, count(*) AS number FROM leads"+c.where()+
+			" GROUP BY review, leads.progress, status, deletion_open, due", c.args...)
 }

@@ -33,19 +33,23 @@ func Fields() (paths []string) {
 var listed = map[reflect.Type]string{
 	reflect.TypeFor[lead.DeliveryState](): string(lead.Failed),
 	reflect.TypeFor[lead.Target]():        string(lead.CRM),
+	reflect.TypeFor[lead.NoMailReason]():  string(lead.MailFailed),
+	reflect.TypeFor[lead.Event]():         string(lead.Created),
 	reflect.TypeFor[lead.PriceStatus]():   string(lead.Verified),
 	reflect.TypeFor[lead.Signal]():        string(lead.Honeypot),
 	reflect.TypeFor[lead.OutcomeValue]():  string(lead.Won),
+	reflect.TypeFor[lead.LossReason]():    string(lead.LostByPrice),
 	reflect.TypeFor[lead.Status]():        string(lead.StatusClosed),
 }
 
-// Filled returns a lead with every field set. The value of a text is the path of its
+// Filled returns a lead with every field set. The value of a string is the path of its
 // field, such as "contact.email", unless its type has a list of values.
 func Filled() *lead.Lead {
 	var s lead.Lead
 	Fill(&s, func(string) {})
 
 	s.Locale = "ro"
+	s.Selections.Quantities[0].Slug = s.Selections.ProjectType
 	s.Signals = []lead.Signal{
 		lead.Honeypot,
 		lead.TooFast,
@@ -80,7 +84,7 @@ func BeforeWork() *lead.Lead {
 	return s
 }
 
-// IsFreeText reports whether the value of a field is a text that a visitor writes.
+// IsFreeText reports whether a visitor writes the value of a field.
 func IsFreeText(path string) bool {
 	v := at(Filled(), path)
 	return v.Kind() == reflect.String && listed[v.Type()] == ""
@@ -130,6 +134,10 @@ func fill(v reflect.Value, path string, visit func(path string)) {
 		fill(v.Index(0), path, visit)
 		return
 
+	case reflect.Map:
+		if v.Type() == reflect.TypeFor[lead.Localized]() {
+			v.Set(reflect.ValueOf(lead.Localized{"en": path}))
+		}
 	case reflect.String:
 		if v.SetString(path); strings.HasSuffix(v.Type().PkgPath(), "/integrations/lead") {
 			if v.SetString(listed[v.Type()]); v.String() == "" {

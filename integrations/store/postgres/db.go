@@ -18,52 +18,87 @@ import (
 	"siteapi/integrations/store"
 )
 
-// tries is how often a transaction is attempted before its error is returned.
-const tries = 4
+const (
+	// tries is how often a transaction is attempted before its error is returned.
+	tries = 4
 
-// database is a [store.Database] with bounded waits.
-type database struct {
+	// PostgreSQL counts a closed connection until its server process has ended, so a role
+	// or server at its limit refuses the next connection for a moment.
+	connectTries = 10
+	connectPause = 50 * time.Millisecond
+)
+
+// Database is a [store.Database] with bounded waits.
+type Database struct {
 	pool  *pgxpool.Pool
 	queue store.Queue[pgx.Tx]
 }
 
 // Exec runs a statement.
-func (d *database) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+func (d *Database) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	ctx, cancel := operation(ctx)
 	defer cancel()
-	n, err := session{d.pool}.Exec(ctx, query, args...)
+
+	var n int64
+	err := d.connected(ctx, func(c *pgxpool.Conn) (err error) {
+		n, err = session{c}.Exec(ctx, query, args...)
+		return err
+	})
 	return n, Translate(err)
 }
 
 // Query runs a statement that reads.
-func (d *database) Query(ctx context.Context, query string, args []any, row func(store.Scan) error) error {
+func (d *Database) Query(ctx context.Context, query string, args []any, row func(store.Scan) error) error {
 	ctx, cancel := operation(ctx)
 	defer cancel()
-	return Translate(session{d.pool}.Query(ctx, query, args, row))
+
+	return Translate(d.connected(ctx, func(c *pgxpool.Conn) error {
+		return session{c}.Query(ctx, query, args, row)
+	}))
 }
 
 // Write runs fn in a transaction, and again after an error that changed nothing. If the
 // connection breaks during the commit, the outcome is unknown.
-func (d *database) Write(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+func (d *Database) Write(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	ctx, cancel := operation(ctx)
 	defer cancel()
 
 	for n := 1; ; n++ {
 		committing := false
-		err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
-			in := store.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
-			if err := fn(ctx, in); err != nil {
+		err := d.connected(ctx, func(c *pgxpool.Conn) error {
+			return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+				in := store.Tx{DB: session{tx}, Jobs: d.queue(tx), Submitted: new([]string)}
+				if err := fn(ctx, in); err != nil {
+					return err
+				}
+				err := in.End(ctx)
+				committing = err == nil
 				return err
-			}
-			err := in.End(ctx)
-			committing = err == nil
-			return err
+			})
 		})
 
 		if err == nil || committing || n == tries || !canRetry(err) {
 			return Translate(err)
 		}
 		time.Sleep(rand.N(10 * time.Millisecond << n))
+	}
+}
+
+// connected runs fn with a connection of the pool. It waits shortly if the server has too
+// many connections.
+func (d *Database) connected(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+	for n := 1; ; n++ {
+		c, err := d.pool.Acquire(ctx)
+		if err == nil {
+			defer c.Release()
+			return fn(c)
+		}
+
+		e, ok := errors.AsType[*pgconn.PgError](err)
+		if !ok || e.Code != "53300" || n == connectTries {
+			return err
+		}
+		time.Sleep(connectPause)
 	}
 }
 

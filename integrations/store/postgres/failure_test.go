@@ -1,11 +1,16 @@
 package postgres_test
 
 import (
+	"context"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/storetest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
@@ -18,6 +23,7 @@ func TestFailures(t *testing.T) {
 		"connections cut": connectionsCut,
 		"read-only":       readOnly,
 		"table locked":    tableLocked,
+		"role at limit":   roleAtLimit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -38,6 +44,37 @@ func connectionsCut(t *testing.T, at string) {
 		if _, created, err := db.Submit(t.Context(), storetest.Lead(i)); err != nil || !created {
 			t.Errorf("submission %d after a cut: new %v, %v", i, created, err)
 		}
+	}
+}
+
+// A role at its limit of connections delays an operation until one of them has ended.
+func roleAtLimit(t *testing.T, at string) {
+	for name, operation := range map[string]func(*postgres.Database) error{
+		"exec": func(d *postgres.Database) error {
+			_, err := d.Exec(t.Context(), `SELECT 1`)
+			return err
+		},
+		"query": func(d *postgres.Database) error {
+			return d.Query(t.Context(), `SELECT 1`, nil, func(store.Scan) error { return nil })
+		},
+		"write": func(d *postgres.Database) error {
+			return d.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+				_, err := tx.Exec(ctx, `SELECT 1`)
+				return err
+			})
+		},
+	} {
+		role := "only_" + name
+		storetest.PostgreSQL(at).Exec(t, `CREATE ROLE `+role+` LOGIN CONNECTION LIMIT 1`)
+		limited := strings.Replace(at, "siteapi@", role+"@", 1)
+		pool, err := postgres.NewPool(t.Context(), limited)
+		must(t, err)
+		t.Cleanup(pool.Close)
+
+		c, err := pgx.Connect(t.Context(), limited)
+		must(t, err)
+		time.AfterFunc(100*time.Millisecond, func() { _ = c.Close(context.Background()) })
+		must(t, operation(postgres.New(pool, func(pgx.Tx) store.Jobs { return &storetest.Jobs{} })))
 	}
 }
 

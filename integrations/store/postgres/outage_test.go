@@ -9,6 +9,7 @@ import (
 
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
+	"siteapi/integrations/store/storetest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -44,7 +45,7 @@ func TestOpenWhileUnavailable(t *testing.T) {
 		"not a URL":        {"postgres://siteapi:secret@host:port/x", false},
 	} {
 		begin := time.Now()
-		_, err := postgres.OpenPool(t.Context(), c.url)
+		_, err := storetest.PostgreSQL(c.url).Open(t.Context(), nil)
 
 		if err == nil || errors.Is(err, store.ErrUnavailable) != c.unavailable {
 			t.Errorf("%s: got %v; ErrUnavailable wanted: %v", name, err, c.unavailable)

@@ -22,6 +22,7 @@ const (
 // server before its request gives up, so that a rejected write does not take effect
 // later.
 var parameters = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"client_encoding":                     "UTF8",
 	"synchronous_commit":                  "on",
 	"statement_timeout":                   "4s",
 	"lock_timeout":                        "3s",
@@ -32,14 +33,13 @@ var parameters = map[string]string{ //nolint:gochecknoglobals // a constant tabl
 // queue share the pool.
 const minPoolSize = 8
 
-// OpenPool opens the pool that the store and the delivery queue share, and checks that
-// the database answers. Parameters of the URL, for example pool_max_conns, take
-// precedence.
+// NewPool returns the pool that the store and the delivery queue share. It connects when it
+// is used. Parameters of the URL, for example pool_max_conns, take precedence.
 //
 // Limits and durability are parameters of the connections, sent when they are opened: a
 // connection pooler in between either passes them on or rejects them, and none of them
 // stays set on a server connection that others use.
-func OpenPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+func NewPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	c, err := newConfig(url)
 	if err != nil {
 		return nil, err
@@ -49,17 +49,25 @@ func OpenPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 			c.ConnConfig.RuntimeParams[name] = value
 		}
 	}
-	return connect(ctx, c)
+	return newPool(ctx, c)
 }
 
-// OpenMigrationPool opens a single connection without time limits, for changes of tables.
-func OpenMigrationPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+// NewMigrationPool returns a single connection without time limits, for changes of tables.
+func NewMigrationPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	c, err := newConfig(url)
 	if err != nil {
 		return nil, err
 	}
 	c.MinConns, c.MinIdleConns, c.MaxConns = 0, 0, 1
-	return connect(ctx, c)
+	return newPool(ctx, c)
+}
+
+func newPool(ctx context.Context, c *pgxpool.Config) (*pgxpool.Pool, error) {
+	pool, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the connection pool: %w", err)
+	}
+	return pool, nil
 }
 
 // newConfig parses a URL and adds defaults.
@@ -77,18 +85,4 @@ func newConfig(url string) (*pgxpool.Config, error) {
 	}
 	c.PingTimeout = connectTimeout
 	return c, nil
-}
-
-// connect opens a pool and checks that the database answers.
-func connect(ctx context.Context, c *pgxpool.Config) (*pgxpool.Pool, error) {
-	pool, err := pgxpool.NewWithConfig(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("opening the connection pool: %w", err)
-	}
-
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, Translate(fmt.Errorf("connecting to PostgreSQL: %w", err))
-	}
-	return pool, nil
 }

@@ -10,26 +10,47 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"siteapi/integrations/store"
 )
 
-// Open brings the tables up to date and returns the store over a pool, which the caller
-// closes. The queue creates deliveries in the store's transactions, and log gets a line
-// for each applied migration.
-func Open(
-	ctx context.Context, pool *pgxpool.Pool, log *slog.Logger, queue store.Queue[pgx.Tx],
-) (*store.Store, error) {
-	if err := migrate(ctx, pool, log); err != nil {
-		return nil, Translate(fmt.Errorf("bringing the tables up to date: %w", err))
+// New returns the database over a pool. It must be connected before it is used. The queue
+// creates deliveries in its transactions.
+func New(pool *pgxpool.Pool, queue store.Queue[pgx.Tx]) *Database { return &Database{pool, queue} }
+
+// Connect checks that the database answers, and brings its tables up to date. log gets a
+// line for each applied migration. A refused login is no transient error, as it would be
+// later: it is more likely wrong than being changed.
+func (d *Database) Connect(ctx context.Context, log *slog.Logger) error {
+	if err := d.pool.Ping(ctx); err != nil {
+		err = fmt.Errorf("connecting to PostgreSQL: %w", err)
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code[:2] == "28" {
+			return err
+		}
+		return Translate(err)
 	}
-	return store.New(&database{pool, queue}), nil
+
+	if err := migrate(ctx, d.pool, log); err != nil {
+		return Translate(fmt.Errorf("bringing the tables up to date: %w", err))
+	}
+	return nil
 }
+
+// Close closes the pool.
+func (d *Database) Close() error {
+	d.pool.Close()
+	return nil
+}
+
+// Truncate does nothing: PostgreSQL has no log that keeps deleted data beside the archive.
+func (d *Database) Truncate(context.Context) error { return nil }
 
 // migrationLock is the key of the advisory lock that guards migrations.
 const migrationLock = 0x73697465617069 // "siteapi"
@@ -47,20 +68,30 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 			return fmt.Errorf("waiting for the lock: %w", err)
 		}
 
+		// Other encodings refuse or change names.
+		var encoding string
+		if err := tx.QueryRow(ctx, `SHOW server_encoding`).Scan(&encoding); err != nil {
+			return fmt.Errorf("reading the encoding: %w", err)
+		}
+		if encoding != "UTF8" {
+			return fmt.Errorf("the database has the encoding %s: create one with UTF8 "+
+				"(createdb --encoding=UTF8 --template=template0) and set DATABASE_URL to it", encoding)
+		}
+
 		return store.Migrate(ctx, session{tx}, log, "postgres",
 			`SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('store_migrations')`)
 	})
 }
 
-// Load returns the current load of a pool.
-func Load(pool *pgxpool.Pool) store.Load {
-	stats := pool.Stat()
+// Load returns the current load of the pool.
+func (d *Database) Load() store.Load {
+	stats := d.pool.Stat()
 	return store.Load{Busy: int(stats.AcquiredConns()), Idle: int(stats.IdleConns())}
 }
 
 // Sizes returns the size of each table with its indexes, in bytes.
-func Sizes(ctx context.Context, pool *pgxpool.Pool) (map[string]int64, error) {
-	rows, err := pool.Query(ctx, `SELECT relname::text, pg_total_relation_size(oid)
+func (d *Database) Sizes(ctx context.Context) (map[string]int64, error) {
+	rows, err := d.pool.Query(ctx, `SELECT relname::text, pg_total_relation_size(oid)
 FROM pg_catalog.pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
 	if err != nil {
 		return nil, err

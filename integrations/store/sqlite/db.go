@@ -24,8 +24,8 @@ import (
 // BusyTimeout is how long a statement waits for another process's write lock.
 const BusyTimeout = 5 * time.Second
 
-// OpenDB opens the pool that writes to the database file at path. It creates the file and
-// the folder if they are missing, accessible only to their owner.
+// NewPool returns the pool that writes to the database file at path. It opens the file, which
+// must exist, when it is used.
 //
 // The pool has one connection: the writers of a process queue for it in database/sql,
 // while SQLite's own lock is polled. Transactions begin with BEGIN IMMEDIATE, so that
@@ -33,19 +33,13 @@ const BusyTimeout = 5 * time.Second
 //
 // The undo data of a statement is kept in memory: in a file it takes two writes for each
 // page that a new lead changes.
-func OpenDB(ctx context.Context, path string) (*sql.DB, error) {
-	return open(ctx, path, 1, "temp_store(memory)")
-}
+func NewPool(path string) (*sql.DB, error) { return newPool(path, 1, "temp_store(memory)") }
 
-// open opens a pool. Deleted data is overwritten (secure_delete), so that an erased lead
+// newPool returns a pool. Deleted data is overwritten (secure_delete), so that an erased lead
 // is no longer in the file. A checkpoint every 4,000 pages, some 300 leads, keeps its
 // cost out of the p99 of a lone lead.
-func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.DB, error) {
-	if err := create(path); err != nil {
-		return nil, Translate(fmt.Errorf("creating the database file: %w", err))
-	}
-
-	db, err := connect(path, conns, url.Values{
+func newPool(path string, conns int, pragmas ...string) (*sql.DB, error) {
+	return connect(path, conns, url.Values{
 		"_busy_timeout": {strconv.FormatInt(BusyTimeout.Milliseconds(), 10)},
 		"_txlock":       {"immediate"},
 		"_pragma": append(pragmas,
@@ -57,19 +51,36 @@ func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.
 			"journal_size_limit(67108864)",
 		),
 	})
+}
+
+// OpenDB returns the pool of [NewPool] once it has opened the file. It creates the file and
+// the folder if they are missing, accessible only to their owner.
+func OpenDB(ctx context.Context, path string) (*sql.DB, error) {
+	db, err := NewPool(path)
 	if err != nil {
 		return nil, err
 	}
+	if err := open(ctx, path, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
 
-	// SQLite does not wait if several processes switch a new file to WAL at once.
+// open opens the file at path, or creates it. SQLite does not wait if several processes
+// switch a new file to WAL at once.
+func open(ctx context.Context, path string, db *sql.DB) (err error) {
+	if err := create(path); err != nil {
+		return Translate(fmt.Errorf("creating the database file: %w", err))
+	}
+
 	deadline := time.Now().Add(BusyTimeout)
 	for err = db.PingContext(ctx); isBusy(err) && time.Now().Before(deadline); err = db.PingContext(ctx) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err != nil {
-		return nil, errors.Join(Translate(fmt.Errorf("opening the database: %w", err)), db.Close())
+		return Translate(fmt.Errorf("opening the database: %w", err))
 	}
-	return db, nil
+	return nil
 }
 
 // connect prepares a pool of connections to a file without opening any.

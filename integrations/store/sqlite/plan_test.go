@@ -53,6 +53,8 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 		"address":   {Email: "ana@example.com"},
 		"reference": {Reference: "lr4lb5ak"},
 		"search":    {Search: "ana pop"},
+		"due":       {Due: true},
+		"won":       {Results: []lead.Result{lead.ResultWon}, AnsweredInTime: true},
 		"all": {
 			Search: "ana",
 			Locale: "ro",

@@ -53,8 +53,8 @@ func Check(ctx context.Context, path string) (leads, sessions int64, err error) 
 // other processes may use the file. After an erasure the log contains the erased data
 // until it is overwritten. Truncate returns [store.ErrUnavailable] if other processes
 // keep the log busy for [BusyTimeout].
-func Truncate(ctx context.Context, path string) (err error) {
-	db, err := OpenDB(ctx, path)
+func (d *Database) Truncate(ctx context.Context) (err error) {
+	db, err := OpenDB(ctx, d.path)
 	if err != nil {
 		return err
 	}

@@ -20,48 +20,45 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Store is the [store.Store] in one SQLite file.
-type Store struct {
-	*store.Store
-	db *database
-}
-
 // readers is the number of connections that read.
 const readers = 4
 
-// Open brings the tables in the file at path up to date and starts the writer. The pool is
-// opened by [OpenDB] and shared with the queue, which creates deliveries in the store's
-// transactions. log gets a line for each applied migration.
-func Open(
-	ctx context.Context, path string, pool *sql.DB, log *slog.Logger, queue store.Queue[*sql.Tx],
-) (*Store, error) {
-	if err := migrate(ctx, pool, log); err != nil {
-		return nil, Translate(fmt.Errorf("bringing the tables up to date: %w", err))
-	}
-
-	reads, err := open(ctx, path, readers, "query_only(1)")
+// New returns the database in the file at path. It must be connected before it is used. The
+// pool of [NewPool] is shared with the queue, which creates deliveries in its transactions.
+func New(path string, pool *sql.DB, queue store.Queue[*sql.Tx]) (*Database, error) {
+	reads, err := newPool(path, readers, "query_only(1)")
 	if err != nil {
 		return nil, err
 	}
-
-	file, err := os.Stat(path)
-	if err != nil {
-		return nil, errors.Join(err, reads.Close())
-	}
-
-	db := &database{
+	return &Database{
 		path:     path,
-		file:     file,
 		pool:     pool,
 		queue:    queue,
 		reads:    reads,
 		requests: make(chan *request, queueLimit),
 		closing:  make(chan struct{}),
 		ended:    make(chan struct{}),
+	}, nil
+}
+
+// Connect opens or creates the file, brings its tables up to date and starts the writer. log
+// gets a line for each applied migration.
+func (d *Database) Connect(ctx context.Context, log *slog.Logger) (err error) {
+	if err := open(ctx, d.path, d.pool); err != nil {
+		return err
+	}
+	if err := migrate(ctx, d.pool, log); err != nil {
+		return Translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
 
-	go db.run()
-	return &Store{store.New(db), db}, nil
+	if err := open(ctx, d.path, d.reads); err != nil {
+		return err
+	}
+	if d.file, err = os.Stat(d.path); err != nil {
+		return err
+	}
+	d.writer.Go(d.run)
+	return nil
 }
 
 // migrate holds SQLite's write lock while it reads and changes the tables, so that
@@ -80,20 +77,31 @@ func migrate(ctx context.Context, pool *sql.DB, log *slog.Logger) error {
 	return tx.Commit()
 }
 
-// Load returns the current load of the store.
-func (s *Store) Load() store.Load {
-	writes, reads := s.db.pool.Stats(), s.db.reads.Stats()
+// Load returns the current load of the database.
+func (d *Database) Load() store.Load {
+	writes, reads := d.pool.Stats(), d.reads.Stats()
 	return store.Load{
-		Waiting: len(s.db.requests),
+		Waiting: len(d.requests),
 		Busy:    writes.InUse + reads.InUse,
 		Idle:    writes.Idle + reads.Idle,
 	}
 }
 
-// Close writes the waiting requests and closes the read connections. Closing twice is not
-// an error. The caller closes the pool.
-func (s *Store) Close() error {
-	s.db.once.Do(func() { close(s.db.closing) })
-	<-s.db.ended
-	return s.db.reads.Close()
+// Sizes returns the size of the file with its write-ahead log, in bytes, under no name.
+func (d *Database) Sizes(context.Context) (map[string]int64, error) {
+	size := int64(0)
+	for _, path := range []string{d.path, d.path + "-wal"} {
+		if info, err := os.Stat(path); err == nil {
+			size += info.Size()
+		}
+	}
+	return map[string]int64{"": size}, nil
+}
+
+// Close writes the waiting requests and closes the connections. Closing twice is not an
+// error.
+func (d *Database) Close() error {
+	d.once.Do(func() { close(d.closing) })
+	d.writer.Wait()
+	return errors.Join(d.reads.Close(), d.pool.Close())
 }

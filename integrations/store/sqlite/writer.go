@@ -21,16 +21,17 @@ const (
 	queueLimit = 4096
 )
 
-// database is a [store.Database] whose writes share transactions: a batch consists of
+// Database is a [store.Database] whose writes share transactions: a batch consists of
 // the requests that arrived during the previous commit. A lone request does not wait.
-type database struct {
+type Database struct {
 	path  string
-	file  os.FileInfo // the file at path when it was opened
+	file  os.FileInfo // the file at path when it was connected
 	pool  *sql.DB     // the single write connection
 	reads *sql.DB
 	queue store.Queue[*sql.Tx]
 
 	requests chan *request
+	writer   sync.WaitGroup // runs the writer
 	closing  chan struct{}
 	once     sync.Once     // guards closing
 	ended    chan struct{} // closed when the last batch is written
@@ -46,12 +47,12 @@ type request struct {
 }
 
 // Query runs a statement that reads.
-func (d *database) Query(ctx context.Context, query string, args []any, row func(store.Scan) error) error {
+func (d *Database) Query(ctx context.Context, query string, args []any, row func(store.Scan) error) error {
 	return Translate(session{d.reads}.Query(ctx, query, args, row))
 }
 
 // Exec runs a statement that writes.
-func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
+func (d *Database) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = d.Write(ctx, func(ctx context.Context, tx store.Tx) error {
 		n, err = tx.Exec(ctx, query, args...)
 		return err
@@ -61,7 +62,7 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 
 // Write runs fn in a transaction that may be shared with other requests, and returns when
 // the transaction is on disk. If ctx ends before the request's turn, fn is not called.
-func (d *database) Write(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+func (d *Database) Write(ctx context.Context, fn func(context.Context, store.Tx) error) error {
 	r := &request{ended: ctx.Err, fn: fn, done: make(chan error, 1)}
 	select {
 	case d.requests <- r:
@@ -85,7 +86,7 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, store.Tx)
 // run writes batches until the database is closed. If a batch fails for a reason that one
 // of its requests may have caused, each request is retried separately, so that only the
 // faulty one fails.
-func (d *database) run() {
+func (d *Database) run() {
 	defer close(d.ended)
 	for {
 		select {
@@ -124,7 +125,7 @@ func reply(batch []*request, err error) {
 
 // batch returns a request and those waiting behind it, except those whose context has
 // ended, which it fails.
-func (d *database) batch(r *request) (batch []*request) {
+func (d *Database) batch(r *request) (batch []*request) {
 	for {
 		if err := r.ended(); err != nil {
 			r.done <- fmt.Errorf("%w: the request has ended: %w", store.ErrUnavailable, err)
@@ -141,7 +142,7 @@ func (d *database) batch(r *request) (batch []*request) {
 
 // commit stores the changes of all requests of a batch, or none. Its context never ends,
 // because the driver starts a goroutine for each statement whose context can end.
-func (d *database) commit(batch []*request) (err error) {
+func (d *Database) commit(batch []*request) (err error) {
 	ctx := context.Background()
 	if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, d.file) {
 		return fmt.Errorf("%w: the database file was removed or replaced: restart the service", store.ErrUnavailable)

@@ -41,20 +41,29 @@ func (q *recorder) Enqueue(_ context.Context, ids []string, _ ...lead.Target) ([
 	return nil, nil
 }
 
+func (*recorder) TargetsOf(lead.Event, bool) []lead.Target { return nil }
+
 func (*recorder) NotifyOwner(context.Context, string, []string) error { return nil }
 
 func (*recorder) Complete(context.Context, int64) error { return nil }
 
+// database is a store with its database.
+type database struct {
+	*store.Store
+	*sqlite.Database
+}
+
 // open opens the store in a file, and the pool that it shares with the queue, until the end
 // of the test.
-func open(t *testing.T, path string, queue store.Queue[*sql.Tx]) (*sqlite.Store, *sql.DB) {
+func open(t *testing.T, path string, queue store.Queue[*sql.Tx]) (database, *sql.DB) {
 	t.Helper()
-	pool, err := sqlite.OpenDB(t.Context(), path)
+	pool, err := sqlite.NewPool(path)
 	must(t, err)
-	db, err := sqlite.Open(t.Context(), path, pool, slog.New(slog.DiscardHandler), queue)
+	db, err := sqlite.New(path, pool, queue)
 	must(t, err)
-	t.Cleanup(func() { must(t, errors.Join(db.Close(), pool.Close())) })
-	return db, pool
+	must(t, db.Connect(t.Context(), slog.New(slog.DiscardHandler)))
+	t.Cleanup(func() { must(t, db.Close()) })
+	return database{store.New(db), db}, pool
 }
 
 // noQueue is a queue that creates no deliveries.
@@ -138,7 +147,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func wantCount(t *testing.T, db *sqlite.Store, want int) {
+func wantCount(t *testing.T, db database, want int) {
 	t.Helper()
 	counts, err := db.CountWork(t.Context(), store.Filter{})
 	if n := storetest.Total(counts); err != nil || n != want {

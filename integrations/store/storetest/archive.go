@@ -38,6 +38,9 @@ func search(t *testing.T, s Subject) {
 		22: {FirstName: "Νίκος", LastName: "Yıldız", Email: "n@example.com", Phone: "٠٧٢١ ٠٠٠ ٣٣٣", Company: "ΝΙΚΟΣ"},
 		23: {FirstName: "علی\u200cرضا", LastName: "İpek", Email: "a@example.com"},
 		24: {FirstName: "Sean", LastName: "O＇Hara", Email: "sean@example.com", Phone: "0723 000 444 / 0724 000 555"},
+		25: {FirstName: "Dan", LastName: "Pop", Email: "_dan_@example.com", Company: `"Dacia" SRL`},
+		26: {FirstName: "Eva", LastName: "Pop", Email: "eva@example.com", Company: "(Nucet) SA"},
+		27: {FirstName: "Luz", LastName: "Pop", Email: "luz@example.com", Company: "«Órbita» & Hijos"},
 		50: {FirstName: "Strauß", LastName: "O'Brien", Email: "stef@example.org"},
 	}
 	for i := range 60 {
@@ -45,6 +48,9 @@ func search(t *testing.T, s Subject) {
 		l.Lead.Contact = lead.Contact{FirstName: "Ion", LastName: fmt.Sprint("Pop", i), Email: fmt.Sprint(i, "@example.com")}
 		if c, special := people[i]; special {
 			l.Lead.Contact = c
+		}
+		if i == 27 {
+			l.Lead.Message = "Budget 8.000 € until 1/2/2027 – all things? Urgent, (call-back) <eva@nucet.example>. C++!"
 		}
 		submit(t, db, l)
 	}
@@ -113,6 +119,29 @@ func search(t *testing.T, s Subject) {
 		"0724000555":       {24}, // the second of two numbers
 		"o'hara":           {24}, // from a keyboard for Japanese
 		"1800":             nil,  // not backward
+
+		// Punctuation around words, where they are stored and where they are asked for.
+		"dacia":              {25},
+		`"Dacia" SRL`:        {25},
+		"„Dacia”":            {25},
+		"_dan_@example.com":  {25},
+		"<dan_@example.com>": {25},
+		"Nucet":              {27, 26}, // its domain in the message of 27
+		"(Nucet) SA":         {26},
+		"orbita":             {27},
+		"¡Órbita!":           {27},
+		"Órbita & Hijos":     {27},
+		"orbita hijos":       {27},
+		"8.000":              {27},
+		"€8.000":             {27},
+		"1/2/2027":           {27},
+		"2027":               {27},
+		"things?":            {27},
+		"urgent,":            {27},
+		"back":               {27},
+		"call-back":          {27},
+		"eva@nucet.example":  {27},
+		"?!":                 nil,
 	} {
 		check(words, want...)
 	}
@@ -205,7 +234,7 @@ func hints(t *testing.T, s Subject) {
 		email          string
 		consents, want int64
 	}{{stored, 1, 1}, {"unknown@example.com", 0, 0}, {"", 0, 0}, {"ANA@ｅxample.com.", 1, 1}, {plain, 0, 0}} {
-		consents, sessions, err := db.CountAddress(t.Context(), c.email)
+		consents, sessions, err := db.CountPerson(t.Context(), c.email, nil)
 		if err != nil || consents != c.consents || sessions != c.want {
 			t.Errorf("%q: %d consents, %d sessions, %v", c.email, consents, sessions, err)
 		}

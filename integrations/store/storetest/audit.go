@@ -61,7 +61,7 @@ func audit(t *testing.T, s Subject) {
 	}
 	head := list[0].Hash
 	verify(head, "")
-	verify("0000", "no entry has the hash")
+	verify("0000", "no entry matches the given head hash")
 
 	auditDamage(t, s, verify)
 
@@ -99,9 +99,9 @@ func auditDamage(t *testing.T, s Subject, verify func(head, problem string) stor
 		`DELETE FROM audit WHERE seq > 18`:                            "the entries after 18 are missing",
 		`UPDATE audit_head SET hash = 'x'`:                            "differs from the recorded head",
 		`UPDATE audit SET actor = 'nobody' WHERE seq = 1`:             "entry 1 or an earlier one was changed",
-		`DELETE FROM audit; UPDATE audit_head SET seq = 0, hash = ''`: "no entry has the hash",
+		`DELETE FROM audit; UPDATE audit_head SET seq = 0, hash = ''`: "no entry matches the given head hash",
 		`DELETE FROM audit WHERE seq > 18; UPDATE audit_head SET seq = 18, ` +
-			`hash = (SELECT hash FROM audit WHERE seq = 18)`: "no entry has the hash",
+			`hash = (SELECT hash FROM audit WHERE seq = 18)`: "no entry matches the given head hash",
 	} {
 		s.Exec(t, damage)
 		verify(head, problem)

@@ -36,16 +36,15 @@ type Subject struct {
 func SQLite(path string) Subject {
 	return Subject{
 		Open: func(ctx context.Context, jobs *Jobs) (Store, error) {
-			pool, err := sqlite.OpenDB(ctx, path)
+			pool, err := sqlite.NewPool(path)
 			if err != nil {
 				return Store{}, err
 			}
-			s, err := sqlite.Open(ctx, path, pool, slog.New(slog.DiscardHandler),
-				func(*sql.Tx) store.Jobs { return jobs })
+			db, err := sqlite.New(path, pool, func(*sql.Tx) store.Jobs { return jobs })
 			if err != nil {
-				return Store{}, errors.Join(err, pool.Close())
+				return Store{}, err
 			}
-			return Store{s.Store, func() error { return errors.Join(s.Close(), pool.Close()) }}, nil
+			return connect(ctx, db)
 		},
 		direct: func(ctx context.Context) (*sql.DB, error) { return sqlite.OpenDB(ctx, path) },
 	}
@@ -55,19 +54,26 @@ func SQLite(path string) Subject {
 func PostgreSQL(url string) Subject {
 	return Subject{
 		Open: func(ctx context.Context, jobs *Jobs) (Store, error) {
-			pool, err := postgres.OpenPool(ctx, url)
+			pool, err := postgres.NewPool(ctx, url)
 			if err != nil {
 				return Store{}, err
 			}
-			s, err := postgres.Open(ctx, pool, slog.New(slog.DiscardHandler),
-				func(pgx.Tx) store.Jobs { return jobs })
-			if err != nil {
-				pool.Close()
-			}
-			return Store{s, func() error { pool.Close(); return nil }}, err
+			return connect(ctx, postgres.New(pool, func(pgx.Tx) store.Jobs { return jobs }))
 		},
 		direct: func(context.Context) (*sql.DB, error) { return sql.Open("pgx", url) },
 	}
+}
+
+// connect connects a database.
+func connect(ctx context.Context, db interface {
+	store.Database
+	Connect(ctx context.Context, log *slog.Logger) error
+	Close() error
+}) (Store, error) {
+	if err := db.Connect(ctx, slog.New(slog.DiscardHandler)); err != nil {
+		return Store{}, errors.Join(err, db.Close())
+	}
+	return Store{store.New(db), db.Close}, nil
 }
 
 // MustOpen opens a store until the end of the test.

@@ -84,12 +84,20 @@ func deliveries(t *testing.T, s Subject) {
 		}
 	}
 
-	removed, running, err := db.RemoveDeliveries(t.Context(), []string{"id-000005", "id-000001"})
-	if removed != 4 || running != 0 || err != nil {
-		t.Errorf("%d removed, %d running, %v, want 4", removed, running, err)
+	for _, want := range []int{4, 0} {
+		ended, running, err := db.EndDeliveries(t.Context(), []string{"id-000005", "id-000001"})
+		if ended != want || running != 0 || err != nil {
+			t.Errorf("%d ended, %d running, %v, want %d", ended, running, err, want)
+		}
 	}
-	if l, err := db.Lead(t.Context(), "id-000005"); l.Progress != lead.Delivered || err != nil {
-		t.Errorf("without deliveries the lead is %s, %v", l.Progress, err)
+	l, err := db.Lead(t.Context(), "id-000005")
+	if l.Progress != lead.Delivered || len(l.Deliveries) == 0 || err != nil {
+		t.Errorf("with ended deliveries the lead is %s, %v", l.Progress, err)
+	}
+	for _, d := range l.Deliveries {
+		if _, _, err := db.BeginAttempt(t.Context(), l.ID, d.Target, 0); !errors.Is(err, store.ErrNotFound) || !d.State.Settled() {
+			t.Errorf("an ended delivery is %+v, %v", d, err)
+		}
 	}
 }
 
@@ -125,7 +133,7 @@ func attempts(t *testing.T, s Subject) {
 		t.Errorf("resending a running delivery: %v", err)
 	}
 	wantEntries(t, db, 0) // since it was refused
-	if _, running, err := db.RemoveDeliveries(t.Context(), []string{id}); running != 1 || err != nil {
+	if _, running, err := db.EndDeliveries(t.Context(), []string{id}); running != 1 || err != nil {
 		t.Errorf("%d are running, %v", running, err)
 	}
 
@@ -134,6 +142,7 @@ func attempts(t *testing.T, s Subject) {
 	ok(t, db.NoteParts(t.Context(), d))
 	d.State, d.NextAt = lead.Retrying, When()
 	d.Errors = append(d.Errors, lead.Attempt{Number: 1, At: When(), Error: "away"})
+	d.Records.Contact = lead.Record{ID: "101", URL: "https://crm.example/101"}
 	ok(t, db.EndAttempt(t.Context(), d))
 	if got := is(lead.Retrying); !reflect.DeepEqual(got, d) {
 		t.Errorf("the delivery is %+v, want %+v", got, d)

@@ -27,7 +27,7 @@ func logins(t *testing.T, s Subject) {
 			Subject:   "Ștefania 😀",
 			Email:     "ștefania@example.com",
 			Role:      "SALES",
-			Refresh:   "sealed",
+			Secrets:   "sealed",
 			StartedAt: minute(at),
 			CheckAt:   minute(at + 15),
 			ExpiresAt: minute(until),
@@ -52,7 +52,7 @@ func logins(t *testing.T, s Subject) {
 	claims(15, false)
 	claims(16, true)
 
-	first.Role, first.Refresh, first.CheckAt, first.Email = "VIEWER", "sealed again", minute(20), ""
+	first.Role, first.Secrets, first.CheckAt, first.Email = "VIEWER", "sealed again", minute(20), ""
 	ok(t, db.RenewLogin(t.Context(), first))
 	want("aa11", first)
 	claims(20, true)

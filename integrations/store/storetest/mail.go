@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -44,8 +45,8 @@ func mailsPerAddress(t *testing.T, s Subject) {
 
 	for sending, tt := range []struct {
 		after time.Duration
-		want  store.MailLimit
-	}{{store.AddressWindow - time.Second, store.AddressLimit}, {store.AddressWindow, ""}} {
+		want  lead.NoMailReason
+	}{{store.AddressWindow - time.Second, lead.AddressLimit}, {store.AddressWindow, ""}} {
 		claim := store.MailClaim{LeadID: "id-000001", Sending: int64(sending + 1), Address: "ana", Now: now.Add(tt.after)}
 		if over, _, err := dbs[0].ClaimMail(t.Context(), claim); over != tt.want || err != nil {
 			t.Errorf("after %v: %q, %v, want %q", tt.after, over, err, tt.want)
@@ -59,7 +60,7 @@ func mailsPerAddress(t *testing.T, s Subject) {
 func mailsPerNetwork(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	perHour := 1000
-	claim := func(id string, at time.Time) (store.MailLimit, time.Time) {
+	claim := func(id string, at time.Time) (lead.NoMailReason, time.Time) {
 		t.Helper()
 		c := store.MailClaim{LeadID: id, Address: id, PerHour: perHour, Now: at}
 		over, until, err := db.ClaimMail(t.Context(), c)
@@ -80,7 +81,7 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 		slot := began.Add(time.Duration(n%store.MailsPerNetwork) * time.Minute).
 			Add(store.MailWindow * time.Duration(1+n/store.MailsPerNetwork))
 		id := fromNetwork(t, db, 100+n, "office")
-		if over, until := claim(id, now); over != store.NetworkLimit || !until.Equal(slot) {
+		if over, until := claim(id, now); over != lead.NetworkLimit || !until.Equal(slot) {
 			t.Errorf("mail %d waits until %v, %q, want %v", n, until, over, slot)
 		}
 	}
@@ -88,10 +89,10 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 	for _, tt := range []struct {
 		id   string
 		at   time.Time
-		want store.MailLimit
+		want lead.NoMailReason
 	}{
-		{tooMany, now, store.WaitingLimit},
-		{waiting, now, store.NetworkLimit},
+		{tooMany, now, lead.WaitingLimit},
+		{waiting, now, lead.NetworkLimit},
 		{fromNetwork(t, db, 400, "home"), now, ""},
 		{fromNetwork(t, db, 401, ""), now, ""},
 		{waiting, began.Add(store.MailWindow), ""},
@@ -105,7 +106,7 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 	}
 
 	perHour = 3
-	if over, until := claim(fromNetwork(t, db, 500, "bar"), now); over != store.ServiceLimit || !until.After(now) {
+	if over, until := claim(fromNetwork(t, db, 500, "bar"), now); over != lead.ServiceLimit || !until.After(now) {
 		t.Errorf("beyond the limit of the service: %v, %q", until, over)
 	}
 	perHour = 0
@@ -129,5 +130,62 @@ func mailsPruned(t *testing.T, s Subject) {
 	remaining, _, err2 := db.MailNetworks(t.Context())
 	if err != nil || err2 != nil || n != 1 || remaining != 1 {
 		t.Errorf("%d rows were removed, %v, and %d remain, %v, want one of each", n, err, remaining, err2)
+	}
+}
+
+// Mails to visitors are stuck if those to three domains have waited for the mail server for
+// an hour or were refused within a day, or if one has waited for six hours. A mail that
+// waits because of our own limits, or until it is repeated, is not.
+func mailsStuck(t *testing.T, s Subject) {
+	type mail struct {
+		to    string
+		since time.Duration // before now
+		state lead.DeliveryState
+		code  lead.NoMailReason
+	}
+	waits := func(to string, since time.Duration) mail { return mail{to, since, lead.Retrying, ""} }
+	refused := func(to string, since time.Duration) mail { return mail{to, since, lead.NotSent, lead.MailRefused} }
+	db, now := s.MustOpen(t, &Jobs{}), When().Add(30*24*time.Hour)
+	const hour, more = time.Hour, time.Hour + time.Minute
+
+	for n, c := range []struct {
+		mails []mail
+		want  int
+		since time.Duration
+	}{
+		{nil, 0, 0},
+		{[]mail{waits("a@one.test", more), waits("b@two.test", more), waits("c@three.test", 2*hour)}, 3, 2 * hour},
+		{[]mail{waits("a@one.test", more), waits("b@two.test", more), waits("c@three.test", hour-time.Minute)}, 0, 0},
+		{[]mail{waits("a@one.test", more), waits("b@one.test", more), waits("c@two.test", 5*hour)}, 0, 0},
+		{[]mail{waits("a@one.test", 6*hour+time.Minute)}, 1, 6*hour + time.Minute},
+		{[]mail{waits("a@one.test", 6*hour-time.Minute)}, 0, 0},
+		{[]mail{waits("a@one.test", -hour), waits("b@two.test", -hour), waits("c@three.test", -6*hour)}, 0, 0}, // our limits
+		{[]mail{refused("a@one.test", more), refused("b@two.test", 20*hour), waits("c@three.test", more)}, 3, 20 * hour},
+		{[]mail{refused("a@one.test", 0), refused("b@two.test", time.Minute), refused("c@three.test", hour)}, 3, hour},
+		{[]mail{refused("a@one.test", more), refused("b@two.test", 25*hour), waits("c@three.test", more)}, 0, 0},
+		{[]mail{{"a@one.test", more, lead.NotSent, lead.NoMailbox}, {"b@two.test", more, lead.Delivered, ""}, waits("c@three.test", more)}, 0, 0},
+	} {
+		var ids []string
+		for i, m := range c.mails {
+			of := Lead(100*n + i)
+			of.Lead.Contact.Email = m.to
+			submit(t, db, of)
+			ids = append(ids, of.Lead.ID)
+			ok(t, db.ResendLead(t.Context(), of.Lead.ID, lead.VisitorMail, ""))
+			d := theDelivery(t, db, of.Lead.ID, lead.VisitorMail)
+			d.DueAt, d.State, d.Code = now.Add(-m.since), m.state, m.code
+			if m.state.Ended() {
+				d.FinishedAt = d.DueAt
+			}
+			ok(t, db.EndAttempt(t.Context(), d))
+		}
+
+		since, number, err := db.StuckMails(t.Context(), now)
+		if err != nil || number != c.want || number > 0 && !since.Equal(now.Add(-c.since)) {
+			t.Errorf("%+v: %d since %v, %v, want %d since %v", c.mails, number, now.Sub(since), err, c.want, c.since)
+		}
+		for _, id := range ids {
+			ok(t, db.Erase(t.Context(), id))
+		}
 	}
 }

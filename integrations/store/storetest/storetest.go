@@ -51,6 +51,19 @@ func (j *Jobs) Enqueue(
 	return list, err
 }
 
+// TargetsOf returns the webhook for announced leads, and for requests for deletion and their
+// refusals a mail as well.
+func (j *Jobs) TargetsOf(event lead.Event, announced bool) (targets []lead.Target) {
+	mails := map[lead.Event]lead.Target{lead.DeletionRequested: lead.SalesMail, lead.DeletionDeclined: lead.VisitorMail}
+	if mail, ok := mails[event]; ok && j != nil {
+		targets = append(targets, mail)
+	}
+	if announced && event != lead.DeletionDeclined {
+		targets = append(targets, lead.Webhook)
+	}
+	return targets
+}
+
 // NotifyOwner stores no job.
 func (j *Jobs) NotifyOwner(_ context.Context, owner string, _ []string) error { return j.fail(owner) }
 
@@ -83,13 +96,18 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"prune/leads":               pruneLeads,
 		"prune/sessions":            pruneSessions,
 		"hints":                     hints,
+		"unfinished":                unfinished,
 		"withdrawals":               withdrawals,
+		"events":                    events,
+		"events/erased":             eventsOfErased,
 		"deliveries":                deliveries,
 		"attempts":                  attempts,
 		"work/assignment":           assignment,
 		"work/filters":              workFilters,
+		"work/answers":              answers,
 		"mails/address":             mailsPerAddress,
 		"mails/network":             mailsPerNetwork,
+		"mails/stuck":               mailsStuck,
 		"mails/pruned":              mailsPruned,
 		"request ended":             requestEnded,
 		"changes of leads":          leadChanges,

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func assignment(t *testing.T, s Subject) {
 	wantEntries(t, db, 5)
 
 	for _, want := range []bool{true, false} { // a status that it has is no change
-		if changed, err := db.SetStatus(t.Context(), ids[0], lead.StatusWaiting); changed != want || err != nil {
+		if changed, err := db.SetStatus(t.Context(), ids[0], lead.StatusWaiting, When()); changed != want || err != nil {
 			t.Errorf("the status was changed: %v, %v, want %v", changed, err, want)
 		}
 	}
@@ -81,6 +82,13 @@ func workFilters(t *testing.T, s Subject) {
 		}
 		_, err := db.Assign(t.Context(), []string{l.Lead.ID}, []string{"", "Ana@example.com"}[i%5/4], "")
 		ok(t, err)
+		_, err = db.SetFollowUp(t.Context(), l.Lead.ID, []time.Time{{}, When(), time.Now().Add(time.Hour)}[i%7%3])
+		ok(t, err)
+		if value := []lead.OutcomeValue{"", lead.Won, lead.Lost, lead.Qualified}[i%5%4]; value != "" {
+			ok(t, db.SetOutcome(t.Context(), l.Lead.ID, lead.Outcome{Value: value, At: When()}))
+		}
+		_, err = db.SetAnswered(t.Context(), l.Lead.ID, l.Lead.SubmittedAt.Add(24*time.Hour+time.Duration(i-3)*time.Millisecond))
+		ok(t, err)
 	}
 	_, err := db.WithdrawConsent(t.Context(), Lead(8).Lead.Contact.Email, "marketing", When(), entry(0, ""))
 	ok(t, err)
@@ -104,6 +112,12 @@ func workFilters(t *testing.T, s Subject) {
 		"consent":   {store.Filter{Consent: "marketing"}, []int{0, 4, 12}},
 		"under way": {store.Filter{State: lead.StateUnderWay, Locale: "en"}, []int{2, 4, 6, 8, 12, 14}},
 		"searched":  {searched, []int{1, 13}},
+		"due":       {store.Filter{Due: true}, []int{1, 4, 8, 11, 15}},
+		"won":       {store.Filter{Results: []lead.Result{lead.ResultWon}}, []int{1, 6, 11}},
+		"in time":   {store.Filter{AnsweredInTime: true}, []int{0, 1, 2, 3}},
+		"released": {store.Filter{Results: []lead.Result{lead.ResultOpen, lead.ResultWon, lead.ResultLost}},
+			[]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}},
+		"open": {store.Filter{Results: []lead.Result{lead.ResultOpen}}, []int{3, 4, 5, 8, 9, 13, 14, 15}},
 	} {
 		if got := pageByPage(t, db, tt.filter); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
@@ -112,6 +126,84 @@ func workFilters(t *testing.T, s Subject) {
 		if total := Total(counts); err != nil || total != len(tt.want) {
 			t.Errorf("%s: counted %d, %v, want %d", name, total, err, len(tt.want))
 		}
+		due := slices.DeleteFunc(counts, func(c store.WorkCount) bool { return !c.Due })
+		if total := Total(due); tt.filter.Due && total != len(tt.want) || name == "all" && total != 5 {
+			t.Errorf("%s: %d leads are due", name, total)
+		}
+	}
+}
+
+// The first answer of a person is stored once, whatever it was, and reports count the
+// released leads of a period.
+func answers(t *testing.T, s Subject) {
+	db := s.MustOpen(t, &Jobs{})
+	at := func(hours int) time.Time { return When().Add(time.Duration(hours) * time.Hour) }
+	amount := 80.5
+	status := func(status lead.Status) func(string, time.Time) error {
+		return func(id string, at time.Time) error {
+			_, err := db.SetStatus(t.Context(), id, status, at)
+			return err
+		}
+	}
+	note := func(id string, at time.Time) error {
+		return db.AddNote(t.Context(), id, lead.Note{At: at, Text: "called"})
+	}
+	mail := func(id string, at time.Time) error {
+		_, err := db.SetAnswered(t.Context(), id, at)
+		return err
+	}
+	for i, tt := range []struct {
+		act  []func(id string, at time.Time) error // one an hour, beginning with the first
+		want int                                   // hour of the first answer; 0: none
+	}{
+		{nil, 0},
+		{[]func(string, time.Time) error{note, mail, status(lead.StatusClosed)}, 1},
+		{[]func(string, time.Time) error{mail, note}, 1},
+		{[]func(string, time.Time) error{status(lead.StatusNew), status(lead.StatusContacted), mail}, 2},
+		{[]func(string, time.Time) error{status(lead.StatusNew)}, 0},
+		{[]func(string, time.Time) error{status(lead.StatusClosed), status(lead.StatusNew)}, 0}, // by mistake
+		{[]func(string, time.Time) error{note, status(lead.StatusClosed), status(lead.StatusNew), note}, 1},
+	} {
+		n := Lead(i)
+		n.Lead.InReview = i == 4
+		submit(t, db, n)
+		for hour, act := range tt.act {
+			ok(t, act(n.Lead.ID, at(hour+1)))
+		}
+		want := time.Time{}
+		if tt.want > 0 {
+			want = at(tt.want)
+		}
+		if l, err := db.Lead(t.Context(), n.Lead.ID); err != nil || !l.AnsweredAt.Equal(want) {
+			t.Errorf("lead %d was answered at %v, %v, want %v", i, l.AnsweredAt, err, want)
+		}
+	}
+	won := lead.Outcome{Value: lead.Won, Amount: &amount, Currency: "EUR", At: at(9)}
+	ok(t, db.SetOutcome(t.Context(), Lead(1).Lead.ID, won))
+	lost := lead.Outcome{Value: lead.Lost, LossReason: lead.LostByPrice, LossNote: "Șapte mii.\nPrea mult.", At: at(9)}
+	ok(t, db.SetOutcome(t.Context(), Lead(2).Lead.ID, lost))
+	if l, err := db.Lead(t.Context(), Lead(2).Lead.ID); err != nil || !reflect.DeepEqual(l.Outcome, lost) {
+		t.Errorf("the loss is stored as %+v, %v", l.Outcome, err)
+	}
+	if _, err := db.SetAnswered(t.Context(), "none", at(1)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the answer to an unknown lead: %v", err)
+	}
+
+	var got []store.ReportedLead
+	ok(t, db.Report(t.Context(), Lead(1).Lead.SubmittedAt, Lead(4).Lead.SubmittedAt.Add(time.Second),
+		func(l store.ReportedLead) { got = append(got, l) }))
+	slices.SortFunc(got, func(a, b store.ReportedLead) int { return a.SubmittedAt.Compare(b.SubmittedAt) })
+	source, campaign := Lead(1).Lead.Attribution.Source, Lead(1).Lead.Attribution.Campaign
+	reported := func(i, answered int, result lead.Result) store.ReportedLead {
+		return store.ReportedLead{
+			SubmittedAt: Lead(i).Lead.SubmittedAt, AnsweredAt: at(answered), AnsweredInTime: true,
+			Source: source, Campaign: campaign, Result: result,
+		}
+	}
+	want := []store.ReportedLead{reported(1, 1, lead.ResultWon), reported(2, 1, lead.ResultLost), reported(3, 2, lead.ResultOpen)}
+	want[0].WonAmount, want[0].WonCurrency = amount, "EUR"
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the report has %+v, want %+v", got, want)
 	}
 }
 

@@ -51,8 +51,13 @@ CREATE TABLE leads (
   owner          text NOT NULL DEFAULT '', -- an address in lower case; empty: none
   status         text NOT NULL DEFAULT 'NEW',
 
-  -- When the visitor asked for its deletion; 0: never.
+  -- When the visitor asked for its deletion, and when that was declined; 0: never.
   deletion_requested_at bigint NOT NULL DEFAULT 0,
+  deletion_declined_at  bigint NOT NULL DEFAULT 0,
+  deletion_reason       text NOT NULL DEFAULT '', -- why it was declined
+
+  follow_up_at   bigint NOT NULL DEFAULT 0, -- from when an operator wants to come back to it; 0: never
+  answered_at    bigint NOT NULL DEFAULT 0, -- when a person first answered it; 0: not yet
 
   texts          text NOT NULL DEFAULT '', -- the revision of the firm's texts that it was accepted with; empty: none
 
@@ -61,13 +66,17 @@ CREATE TABLE leads (
   won_amount     double precision,
   won_currency   text NOT NULL DEFAULT '',
   outcome_at     bigint NOT NULL DEFAULT 0,
-  outcome_by     text NOT NULL DEFAULT '' -- the operator who said it; empty: the CRM
+  outcome_by     text NOT NULL DEFAULT '', -- the operator who said it; empty: the CRM
+  lost_reason    text NOT NULL DEFAULT '', -- why it was lost; empty: not known
+  lost_note      text NOT NULL DEFAULT '' -- the same in words
 );
 CREATE INDEX leads_by_texts ON leads (texts) WHERE texts <> '';
 CREATE INDEX leads_by_mailbox ON leads (mailbox);
 CREATE INDEX leads_by_session ON leads (session_id, submitted_at, id, review, locale, outcome);
 CREATE INDEX leads_in_review ON leads (submitted_at, id) WHERE review = 1;
 CREATE INDEX leads_rejected ON leads (submitted_at, id) WHERE review = 2;
+CREATE INDEX leads_to_delete ON leads (submitted_at, id) WHERE deletion_requested_at > 0 AND deletion_declined_at = 0;
+CREATE INDEX leads_to_follow_up ON leads (submitted_at, id) WHERE follow_up_at > 0;
 CREATE INDEX leads_unended ON leads (submitted_at, id) WHERE progress > 0;
 
 -- One for each order of a listing, with all columns that a filter asks for.
@@ -101,36 +110,43 @@ CREATE TABLE lead_notes (
 );
 CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, id);
 
--- What became of the deliveries of the leads. It is what people see: the jobs of the queue,
--- whose tables are its own, only work on it.
+-- What became of the deliveries of the leads and of what happened to them. It is what people see: the jobs of the
+-- queue, whose tables are its own, only work on it. Some outlive their lead, and have nothing of the person.
 CREATE TABLE deliveries (
   id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- the number that operators see
-  lead_id      text COLLATE "C" NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  lead_id      text COLLATE "C" NOT NULL, -- it may be erased
   target       text NOT NULL,
+  event        text NOT NULL DEFAULT 'created', -- what it notifies the target of
+  number       bigint NOT NULL DEFAULT 1, -- among those of the lead, the target and the event
+  detail       text NOT NULL DEFAULT '', -- JSON: of the event, without personal data
   job          bigint NOT NULL, -- the one that works on it; others have nothing to do
   state        text NOT NULL,
   attempts     bigint NOT NULL DEFAULT 0,
   max_attempts bigint NOT NULL,
   created_at   bigint NOT NULL,
+  due_at       bigint NOT NULL, -- since when it waits for its target
   next_at      bigint NOT NULL, -- time of the next try; 0: at once, whether its target is paused or not
   running_until bigint NOT NULL DEFAULT 0, -- when the try that is running is over at the latest; 0: none is
   finished_at  bigint NOT NULL DEFAULT 0,
-  reason       text NOT NULL DEFAULT '', -- why it was not sent
-  paused       text NOT NULL DEFAULT '', -- why it waits
+  code         text NOT NULL DEFAULT '', -- why a mail was not sent, or waits
+  reason       text NOT NULL DEFAULT '', -- why an operator dismissed it
+  paused       text NOT NULL DEFAULT '', -- the error that pauses its target
   errors       text NOT NULL DEFAULT '[]', -- JSON: the last tries that failed
-  sending      bigint NOT NULL DEFAULT 0, -- number of the operator's repetition
+  sending      bigint NOT NULL DEFAULT 0, -- number of the operator's repetition, added to number
   arrived      text NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
   handed_over  text NOT NULL DEFAULT '{}', -- JSON: the parts that were handed over without a response
+  records      text NOT NULL DEFAULT '', -- JSON: the records of the CRM that the delivery made or found
   recipient    text NOT NULL DEFAULT '', -- a corrected address; empty: the lead's
   mailbox      text NOT NULL DEFAULT '', -- key of its mailbox
 
   -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.
   progress     bigint NOT NULL GENERATED ALWAYS AS
     (CASE state WHEN 'failed' THEN 1 WHEN 'retrying' THEN 2 WHEN 'pending' THEN 3 ELSE 0 END) STORED,
-  UNIQUE (lead_id, target)
+  UNIQUE (lead_id, target, event, number)
 );
 CREATE INDEX deliveries_by_mailbox ON deliveries (mailbox) WHERE mailbox <> '';
-CREATE INDEX deliveries_unended ON deliveries (state, target, created_at, lead_id) WHERE progress > 0;
+CREATE INDEX deliveries_unended ON deliveries (state, target, due_at, lead_id) WHERE progress > 0;
+CREATE INDEX deliveries_refused ON deliveries (finished_at) WHERE code = 'REFUSED';
 
 -- The lock makes changes of two deliveries of one lead take turns: what follows sees both.
 CREATE FUNCTION keep_progress() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -140,7 +156,7 @@ DECLARE
 BEGIN
   PERFORM 1 FROM leads WHERE id = changed FOR NO KEY UPDATE;
   SELECT coalesce(min(progress), 0) INTO lowest FROM deliveries
-    WHERE lead_id = changed AND progress > 0 AND target <> 'visitor_mail';
+    WHERE lead_id = changed AND progress > 0 AND target <> 'visitor_mail' AND event = 'created';
   UPDATE leads SET progress = lowest WHERE id = changed AND progress <> lowest;
   RETURN NULL;
 END $$;
@@ -192,13 +208,14 @@ CREATE TRIGGER lead_changes_note AFTER INSERT ON lead_notes
   FOR EACH ROW EXECUTE FUNCTION note_lead_change();
 
 -- The receivers of content changes, each with the number of its latest change and of the calls that it is
--- owed since then. behind_since matters only while it is owed any.
+-- owed since then. behind_since and changed_at, the time of the latest change, matter only while it is owed any.
 CREATE TABLE edge_receivers (
   name         text PRIMARY KEY NOT NULL,
   change       bigint NOT NULL,
   owed         bigint NOT NULL,
   called_at    bigint NOT NULL DEFAULT 0, -- when the last call began
-  behind_since bigint NOT NULL
+  behind_since bigint NOT NULL,
+  changed_at   bigint NOT NULL
 );
 
 -- The mails to visitors of the last day, and the networks that leads came from, as keyed
@@ -239,6 +256,14 @@ CREATE TABLE consents (
 );
 CREATE INDEX consents_by_address ON consents (address);
 
+-- Leads that the webhook may have got. They are kept until their erasure is announced, which may be after retention
+-- deleted the lead; address is a keyed hash.
+CREATE TABLE announced_leads (
+  lead_id text COLLATE "C" PRIMARY KEY,
+  address text COLLATE "C" NOT NULL
+);
+CREATE INDEX announced_leads_by_address ON announced_leads (address);
+
 -- Keys the hashes of addresses and networks.
 CREATE TABLE hash_key (
   id  bigint PRIMARY KEY CHECK (id = 1),
@@ -256,17 +281,26 @@ CREATE TABLE revisions (
   replaced_at bigint NOT NULL
 );
 
--- Operators who signed in with their account.
+-- Operators who signed in with their account to the inbox, or granted access to an assistant.
 CREATE TABLE logins (
-  hash          text COLLATE "C" PRIMARY KEY, -- of the cookie
+  hash          text COLLATE "C" PRIMARY KEY, -- of the cookie, or of the key in the tokens of a grant
   subject       text NOT NULL,
   email         text NOT NULL, -- the address of the account, if its provider has verified it; empty: not known
   role          text NOT NULL,
-  refresh       text NOT NULL, -- the refresh token, encrypted with a key derived from the cookie; empty: none
+  secrets       text NOT NULL, -- tokens of the provider, encrypted with a key derived from the cookie or that key
   started_at    bigint NOT NULL,
   check_at      bigint NOT NULL, -- when the role has to be checked again
   claimed_until bigint NOT NULL DEFAULT 0, -- until then one request checks it, and the others wait
-  expires_at    bigint NOT NULL
+  expires_at    bigint NOT NULL,
+  client        text NOT NULL, -- the assistant; empty: a login to the inbox
+  grant_state   text NOT NULL -- JSON from which the tokens of a grant are derived; empty: a login to the inbox
+);
+
+-- Requests of assistants for access, until their operator decides.
+CREATE TABLE authorizations (
+  hash       text COLLATE "C" PRIMARY KEY, -- of the cookie
+  request    text NOT NULL, -- encrypted with a key derived from the cookie
+  expires_at bigint NOT NULL
 );
 
 -- What operators did. hash is that of the row before it together with the row itself.

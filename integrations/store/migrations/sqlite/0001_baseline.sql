@@ -50,8 +50,13 @@ CREATE TABLE leads (
   owner          TEXT NOT NULL DEFAULT '', -- an address in lower case; empty: none
   status         TEXT NOT NULL DEFAULT 'NEW',
 
-  -- When the visitor asked for its deletion; 0: never.
+  -- When the visitor asked for its deletion, and when that was declined; 0: never.
   deletion_requested_at INTEGER NOT NULL DEFAULT 0,
+  deletion_declined_at  INTEGER NOT NULL DEFAULT 0,
+  deletion_reason       TEXT NOT NULL DEFAULT '', -- why it was declined
+
+  follow_up_at   INTEGER NOT NULL DEFAULT 0, -- from when an operator wants to come back to it; 0: never
+  answered_at    INTEGER NOT NULL DEFAULT 0, -- when a person first answered it; 0: not yet
 
   texts          TEXT NOT NULL DEFAULT '', -- the revision of the firm's texts that it was accepted with; empty: none
 
@@ -60,13 +65,17 @@ CREATE TABLE leads (
   won_amount     REAL,
   won_currency   TEXT NOT NULL DEFAULT '',
   outcome_at     INTEGER NOT NULL DEFAULT 0,
-  outcome_by     TEXT NOT NULL DEFAULT '' -- the operator who said it; empty: the CRM
+  outcome_by     TEXT NOT NULL DEFAULT '', -- the operator who said it; empty: the CRM
+  lost_reason    TEXT NOT NULL DEFAULT '', -- why it was lost; empty: not known
+  lost_note      TEXT NOT NULL DEFAULT '' -- the same in words
 );
 CREATE INDEX leads_by_texts ON leads (texts) WHERE texts <> '';
 CREATE INDEX leads_by_mailbox ON leads (mailbox);
 CREATE INDEX leads_by_session ON leads (session_id, submitted_at, id, review, locale, outcome);
 CREATE INDEX leads_in_review ON leads (submitted_at, id) WHERE review = 1;
 CREATE INDEX leads_rejected ON leads (submitted_at, id) WHERE review = 2;
+CREATE INDEX leads_to_delete ON leads (submitted_at, id) WHERE deletion_requested_at > 0 AND deletion_declined_at = 0;
+CREATE INDEX leads_to_follow_up ON leads (submitted_at, id) WHERE follow_up_at > 0;
 CREATE INDEX leads_unended ON leads (submitted_at, id) WHERE progress > 0;
 
 -- One for each order of a listing, with all columns that a filter asks for.
@@ -100,51 +109,58 @@ CREATE TABLE lead_notes (
 );
 CREATE INDEX lead_notes_by_lead ON lead_notes (lead_id, id);
 
--- What became of the deliveries of the leads. It is what people see: the jobs of the queue,
--- whose tables are its own, only work on it.
+-- What became of the deliveries of the leads and of what happened to them. It is what people see: the jobs of the
+-- queue, whose tables are its own, only work on it. Some outlive their lead, and have nothing of the person.
 CREATE TABLE deliveries (
   id           INTEGER PRIMARY KEY NOT NULL, -- the number that operators see
-  lead_id      TEXT NOT NULL REFERENCES leads (id) ON DELETE CASCADE,
+  lead_id      TEXT NOT NULL, -- it may be erased
   target       TEXT NOT NULL,
+  event        TEXT NOT NULL DEFAULT 'created', -- what it notifies the target of
+  number       INTEGER NOT NULL DEFAULT 1, -- among those of the lead, the target and the event
+  detail       TEXT NOT NULL DEFAULT '', -- JSON: of the event, without personal data
   job          INTEGER NOT NULL, -- the one that works on it; others have nothing to do
   state        TEXT NOT NULL,
   attempts     INTEGER NOT NULL DEFAULT 0,
   max_attempts INTEGER NOT NULL,
   created_at   INTEGER NOT NULL,
+  due_at       INTEGER NOT NULL, -- since when it waits for its target
   next_at      INTEGER NOT NULL, -- time of the next try; 0: at once, whether its target is paused or not
   running_until INTEGER NOT NULL DEFAULT 0, -- when the try that is running is over at the latest; 0: none is
   finished_at  INTEGER NOT NULL DEFAULT 0,
-  reason       TEXT NOT NULL DEFAULT '', -- why it was not sent
-  paused       TEXT NOT NULL DEFAULT '', -- why it waits
+  code         TEXT NOT NULL DEFAULT '', -- why a mail was not sent, or waits
+  reason       TEXT NOT NULL DEFAULT '', -- why an operator dismissed it
+  paused       TEXT NOT NULL DEFAULT '', -- the error that pauses its target
   errors       TEXT NOT NULL DEFAULT '[]', -- JSON: the last tries that failed
-  sending      INTEGER NOT NULL DEFAULT 0, -- number of the operator's repetition
+  sending      INTEGER NOT NULL DEFAULT 0, -- number of the operator's repetition, added to number
   arrived      TEXT NOT NULL DEFAULT '', -- JSON: the parts of the sending that arrived
   handed_over  TEXT NOT NULL DEFAULT '{}', -- JSON: the parts that were handed over without a response
+  records      TEXT NOT NULL DEFAULT '', -- JSON: the records of the CRM that the delivery made or found
   recipient    TEXT NOT NULL DEFAULT '', -- a corrected address; empty: the lead's
   mailbox      TEXT NOT NULL DEFAULT '', -- key of its mailbox
 
   -- Of two that have not arrived, the lower one needs more attention. 0: it arrived, or is not sent.
   progress     INTEGER NOT NULL GENERATED ALWAYS AS
     (CASE state WHEN 'failed' THEN 1 WHEN 'retrying' THEN 2 WHEN 'pending' THEN 3 ELSE 0 END) STORED,
-  UNIQUE (lead_id, target)
+  UNIQUE (lead_id, target, event, number)
 );
 CREATE INDEX deliveries_by_mailbox ON deliveries (mailbox) WHERE mailbox <> '';
-CREATE INDEX deliveries_unended ON deliveries (state, target, created_at, lead_id) WHERE progress > 0;
+CREATE INDEX deliveries_unended ON deliveries (state, target, due_at, lead_id) WHERE progress > 0;
+CREATE INDEX deliveries_refused ON deliveries (finished_at) WHERE code = 'REFUSED';
 
 CREATE TRIGGER deliveries_inserted AFTER INSERT ON deliveries
-WHEN NEW.progress > 0 AND NEW.target <> 'visitor_mail' BEGIN
+WHEN NEW.progress > 0 AND NEW.target <> 'visitor_mail' AND NEW.event = 'created' BEGIN
   UPDATE leads SET progress = NEW.progress WHERE id = NEW.lead_id AND (progress = 0 OR progress > NEW.progress);
 END;
 CREATE TRIGGER deliveries_updated AFTER UPDATE OF state ON deliveries BEGIN
   UPDATE leads SET progress = lowest.progress
   FROM (SELECT coalesce(min(progress), 0) AS progress FROM deliveries
-    WHERE lead_id = NEW.lead_id AND progress > 0 AND target <> 'visitor_mail') AS lowest
+    WHERE lead_id = NEW.lead_id AND progress > 0 AND target <> 'visitor_mail' AND event = 'created') AS lowest
   WHERE id = NEW.lead_id AND leads.progress <> lowest.progress;
 END;
 CREATE TRIGGER deliveries_deleted AFTER DELETE ON deliveries BEGIN
   UPDATE leads SET progress = lowest.progress
   FROM (SELECT coalesce(min(progress), 0) AS progress FROM deliveries
-    WHERE lead_id = OLD.lead_id AND progress > 0 AND target <> 'visitor_mail') AS lowest
+    WHERE lead_id = OLD.lead_id AND progress > 0 AND target <> 'visitor_mail' AND event = 'created') AS lowest
   WHERE id = OLD.lead_id AND leads.progress <> lowest.progress;
 END;
 
@@ -182,13 +198,14 @@ CREATE TRIGGER lead_changes_note_inserted AFTER INSERT ON lead_notes BEGIN
 END;
 
 -- The receivers of content changes, each with the number of its latest change and of the calls that it is
--- owed since then. behind_since matters only while it is owed any.
+-- owed since then. behind_since and changed_at, the time of the latest change, matter only while it is owed any.
 CREATE TABLE edge_receivers (
   name         TEXT PRIMARY KEY NOT NULL,
   change       INTEGER NOT NULL,
   owed         INTEGER NOT NULL,
   called_at    INTEGER NOT NULL DEFAULT 0, -- when the last call began
-  behind_since INTEGER NOT NULL
+  behind_since INTEGER NOT NULL,
+  changed_at   INTEGER NOT NULL
 );
 
 -- The mails to visitors of the last day, and the networks that leads came from, as keyed
@@ -229,6 +246,14 @@ CREATE TABLE consents (
 );
 CREATE INDEX consents_by_address ON consents (address);
 
+-- Leads that the webhook may have got. They are kept until their erasure is announced, which may be after retention
+-- deleted the lead; address is a keyed hash.
+CREATE TABLE announced_leads (
+  lead_id TEXT PRIMARY KEY NOT NULL,
+  address TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX announced_leads_by_address ON announced_leads (address);
+
 -- Keys the hashes of addresses and networks.
 CREATE TABLE hash_key (
   id  INTEGER PRIMARY KEY CHECK (id = 1),
@@ -246,17 +271,26 @@ CREATE TABLE revisions (
   replaced_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Operators who signed in with their account.
+-- Operators who signed in with their account to the inbox, or granted access to an assistant.
 CREATE TABLE logins (
-  hash          TEXT PRIMARY KEY NOT NULL, -- of the cookie
+  hash          TEXT PRIMARY KEY NOT NULL, -- of the cookie, or of the key in the tokens of a grant
   subject       TEXT NOT NULL,
   email         TEXT NOT NULL, -- the address of the account, if its provider has verified it; empty: not known
   role          TEXT NOT NULL,
-  refresh       TEXT NOT NULL, -- the refresh token, encrypted with a key derived from the cookie; empty: none
+  secrets       TEXT NOT NULL, -- tokens of the provider, encrypted with a key derived from the cookie or that key
   started_at    INTEGER NOT NULL,
   check_at      INTEGER NOT NULL, -- when the role has to be checked again
   claimed_until INTEGER NOT NULL DEFAULT 0, -- until then one request checks it, and the others wait
-  expires_at    INTEGER NOT NULL
+  expires_at    INTEGER NOT NULL,
+  client        TEXT NOT NULL, -- the assistant; empty: a login to the inbox
+  grant_state   TEXT NOT NULL -- JSON from which the tokens of a grant are derived; empty: a login to the inbox
+) WITHOUT ROWID;
+
+-- Requests of assistants for access, until their operator decides.
+CREATE TABLE authorizations (
+  hash       TEXT PRIMARY KEY NOT NULL, -- of the cookie
+  request    TEXT NOT NULL, -- encrypted with a key derived from the cookie
+  expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 -- What operators did. hash is that of the row before it together with the row itself.
