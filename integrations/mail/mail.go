@@ -5,7 +5,8 @@
 //     no response came, the cause is [lead.ErrUnconfirmed].
 //   - Refused: the server accepts no mail from this service until an operator changes a
 //     setting.
-//   - Rejected: the server does not accept this mail, or does not know the recipient.
+//   - Rejected: the server does not accept this mail or this recipient. The cause may be
+//     [ErrNoMailbox] or [ErrRefused].
 package mail
 
 import (
@@ -47,15 +48,22 @@ type Attachment struct {
 // LogoID is the content id of a message's logo.
 const LogoID = "logo@mail"
 
-// ErrNoMailbox is the cause of an error if the server does not know the recipient.
-var ErrNoMailbox = errors.New("there is no such mailbox")
+// Causes of a rejection.
+var (
+	// ErrNoMailbox means that the server does not know the recipient.
+	ErrNoMailbox = errors.New("there is no such mailbox")
+
+	// ErrRefused means that the server refused this mail for a reason that may be ours,
+	// such as a policy or relaying. Another recipient was accepted.
+	ErrRefused = errors.New("the mail server accepts mails to other recipients")
+)
 
 // Sender hands mails to a mail server.
 type Sender interface {
 	// Send returns nil once the server has accepted the mail.
 	Send(ctx context.Context, m *Message) error
-	// Check verifies that mails can be sent, without sending one, and describes the
-	// result.
+	// Check verifies that mails to sales can be sent, without sending one, and describes
+	// the result.
 	Check(ctx context.Context) (string, error)
 }
 

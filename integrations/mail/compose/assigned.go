@@ -23,7 +23,7 @@ func Assigned(d *pdf.Document, references []string, inbox string) (mail.Message,
 	}
 
 	l.Company.Lines = nil // The company's own staff know its address.
-	l.References = references
+	l.References, l.Intro = references, []string{words.Text}
 	l.Inbox, l.Open = inbox, words.Open
-	return l.message("assigned")
+	return l.message("notice")
 }

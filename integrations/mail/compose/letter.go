@@ -6,6 +6,7 @@ package compose
 import (
 	"bytes"
 	"embed"
+	"fmt"
 	"html/template"
 	"image"
 	_ "image/jpeg" // formats of logos
@@ -14,6 +15,7 @@ import (
 	"strings"
 	texttemplate "text/template"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
 	"siteapi/integrations/pdf"
 )
@@ -45,6 +47,7 @@ type letter struct {
 	Reply                           string
 	Intro, Closing, Terms           []string // paragraphs of the firm, or ours
 	Contact, Facts, Consents        []fact
+	Tax                             []pdf.Row
 	Features, References            []string
 	Inbox, Open                     string // address of the button, and its text
 }
@@ -55,10 +58,33 @@ func newLetter(d *pdf.Document) (*letter, error) {
 	return &letter{Locale: d.Locale, Words: words, Company: d.Company}, err
 }
 
+// hello returns the greeting of a visitor, with the first name if it is plain.
+func (l *letter) hello(firstName string) string {
+	words := &l.Words.Mail.Visitor
+	if name := pdf.PlainName(firstName); name != "" {
+		return fmt.Sprintf(words.Hello, name)
+	}
+	return words.HelloAll
+}
+
 // estimate sets the texts of the range panel.
 func (l *letter) estimate(d *pdf.Document) {
 	l.Range = l.Words.Price(&d.Lead, func(rune) bool { return true })
 	l.Guidance = l.Words.Guidance(&d.Lead)
+	l.Tax = l.Words.Tax(&d.Lead, func(rune) bool { return true })
+}
+
+// amount returns how the quantity of a choice is priced, such as " · 120 m² × 4.50 · €540". It
+// is empty if the choice has no quantity.
+func (l *letter) amount(of *lead.Lead, field, slug string) string {
+	text := l.Words.Calculation(of, field, slug)
+	if text == "" {
+		return ""
+	}
+	if line := of.Price.Line(field, slug); line != nil {
+		text += " · " + l.Words.Amount(of, line.Amount)
+	}
+	return " · " + text
 }
 
 // fact is a labeled value, optionally with a link.

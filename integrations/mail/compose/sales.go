@@ -46,9 +46,10 @@ func Sales(d *pdf.Document, inbox string, others ...Reference) (mail.Message, er
 		{words.Language, cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale), ""},
 	})
 
+	choice := func(field, slug string) string { return pdf.Label(slug, d.Labels) + l.amount(submitted, field, slug) }
 	features := make([]string, len(submitted.Selections.Features))
 	for i, slug := range submitted.Selections.Features {
-		features[i] = pdf.Label(slug, d.Labels)
+		features[i] = choice("features", slug)
 	}
 	seen := ""
 	if sent := submitted.SentEstimate; sent != nil && *sent != submitted.Estimate {
@@ -60,9 +61,9 @@ func Sales(d *pdf.Document, inbox string, others ...Reference) (mail.Message, er
 	}
 	l.Facts = facts([]fact{
 		{words.Seen, seen, ""},
-		{w.ProjectType, project, ""},
-		{w.Complexity, pdf.Label(submitted.Selections.Complexity, d.Labels), ""},
-		{w.Timeline, pdf.Label(submitted.Selections.Timeline, d.Labels), ""},
+		{w.ProjectType, choice("projectType", submitted.Selections.ProjectType), ""},
+		{w.Complexity, choice("complexity", submitted.Selections.Complexity), ""},
+		{w.Timeline, choice("timeline", submitted.Selections.Timeline), ""},
 		{w.Features, strings.Join(features, ", "), ""},
 		{w.Reference, lead.Reference(submitted.ID), ""},
 		{words.From, lead.OneLine(submitted.Attribution.String()), ""},

@@ -2,7 +2,6 @@ package compose
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"siteapi/integrations/lead"
@@ -25,19 +24,19 @@ func Visitor(d *pdf.Document, page string, attachment mail.Attachment) (mail.Mes
 	l.Subject = cmp.Or(lead.OneLine(d.Texts[pdf.MailSubject]), words.Subject+" · "+reference)
 	l.Intro = d.Paragraphs(pdf.MailIntro, words.Thanks)
 	l.Closing = d.Paragraphs(pdf.MailClosing, words.Reply)
-	l.Terms = d.Paragraphs(pdf.Terms, w.Disclaimer)
+	l.Terms = d.Paragraphs(pdf.Terms, w.DisclaimerOf(submitted))
 	l.Why = words.Why
 	l.Inbox, l.Open = page, words.Open
 	l.estimate(d)
 
-	l.Hello = words.HelloAll
-	if name := pdf.PlainName(submitted.Contact.FirstName); name != "" {
-		l.Hello = fmt.Sprintf(words.Hello, name)
-	}
+	l.Hello = l.hello(submitted.Contact.FirstName)
 
 	known := func(field, slug string) string {
 		text := strings.TrimSpace(d.Labels[slug])
-		if text != "" && submitted.PriceStatus == lead.Unpriced && !submitted.Price.Has(field, slug) {
+		if text != "" {
+			text += l.amount(submitted, field, slug)
+		}
+		if text != "" && submitted.PriceStatus == lead.Unpriced && submitted.Price.Line(field, slug) == nil {
 			text += " (" + w.Open + ")"
 		}
 		return text

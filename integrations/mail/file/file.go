@@ -37,6 +37,9 @@ func (d *Driver) Send(ctx context.Context, m *mail.Message) error {
 	if err = ctx.Err(); err == nil {
 		err = os.MkdirAll(d.dir, 0o700)
 	}
+	if err == nil && m.HandOver != nil {
+		err = m.HandOver()
+	}
 	if err == nil {
 		err = atomicfile.WriteFile(filepath.Join(d.dir, m.Name+".eml"), data)
 	}

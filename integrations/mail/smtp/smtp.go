@@ -17,7 +17,6 @@ import (
 	"net"
 	"net/textproto"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +48,7 @@ const (
 type Options struct {
 	URL     *url.URL // smtps://user:password@host:465 or smtp://host:587, as [ParseURL] returns it
 	From    string   // bare address of the envelope, which receives bounces
+	SalesTo []string // bare addresses that the server must accept mails for
 	Observe func(ctx context.Context, c upstream.Call)
 
 	// TLS and Dial are for tests; nil: the system's certificates and network.
@@ -103,22 +103,19 @@ func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
 	})
 }
 
-// Check connects, logs in and verifies that the server accepts the sender's address. It
-// sends no mail.
+// Check connects, logs in and verifies that the server accepts the sender's address and
+// those of sales. It sends no mail.
 func (s *Sender) Check(ctx context.Context) (found string, err error) {
-	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client) (step, error) {
+	err = s.converse(ctx, "checking the mail server", "", func(c *gosmtp.Client) (step, error) {
 		found = s.describe(c)
-		if err := c.Mail(envelope(s.From)); err != nil {
-			return sender, err
-		}
-		return connecting, c.Reset()
+		return recipient, s.offer(c, s.SalesTo...)
 	})
 	return found, err
 }
 
 // describe returns a description of the server and the connection.
 func (s *Sender) describe(c *gosmtp.Client) string {
-	text := s.address + " accepts mails from " + s.From
+	text := fmt.Sprintf("%s accepts mails from %s to %s", s.address, s.From, strings.Join(s.SalesTo, ", "))
 	if s.URL.User != nil {
 		text += ", logged in"
 	}
@@ -135,7 +132,7 @@ func (s *Sender) describe(c *gosmtp.Client) string {
 func (s *Sender) transfer(ctx context.Context, c *gosmtp.Client, m mail.Message) (step, error) {
 	utf8, _ := c.Extension("SMTPUTF8")
 	if !utf8 && !mail.ASCII(m.ReplyTo) {
-		m.ReplyTo = "" // the text has the address, too
+		m.ReplyTo = "" // the body repeats the address
 	}
 	ascii := mail.ASCII(m.To) && mail.ASCII(m.ReplyTo)
 	c.SkipSMTPUTF8(ascii) // an ASCII address does not need the extension
@@ -189,10 +186,13 @@ func (s *Sender) converse(
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // closes the connection
 
-	at := connecting
+	at, means := connecting, unclear
 	client, err := s.connect(ctx)
 	if err == nil {
 		at, err = rest(client)
+		if refusal(err) != "" && at > encoding {
+			means = s.meaning(client, at, to, err)
+		}
 		if err == nil || at < content { // QUIT would complete the data
 			_ = client.UpdateDeadline(quitTimeout)
 			_ = client.Quit()
@@ -201,7 +201,7 @@ func (s *Sender) converse(
 
 	call := upstream.Call{System: system, Op: op, Duration: time.Since(began)}
 	if err != nil {
-		failed := s.failure(ctx, op, to, at, err)
+		failed := s.failure(ctx, op, to, at, means, err)
 		call.Kind, err = failed.Kind, failed
 	}
 	if s.Observe != nil {
@@ -213,11 +213,12 @@ func (s *Sender) converse(
 // connect returns a logged-in client, whose connection is closed when ctx ends.
 func (s *Sender) connect(ctx context.Context) (*gosmtp.Client, error) {
 	dial := func(dialing context.Context, network, _ string) (net.Conn, error) {
-		plain, err := s.Dial(dialing, network, s.address)
+		conn, err := s.Dial(dialing, network, s.address)
 		if err != nil {
 			return nil, err
 		}
-		context.AfterFunc(ctx, func() { _ = plain.Close() })
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		plain := &limited{Conn: conn}
 
 		if s.URL.Scheme == "smtp" {
 			return plain, nil
@@ -285,22 +286,18 @@ const (
 	acceptance // the response to the content
 )
 
-// loginCodes mean, at any step, that the login is missing or wrong.
-var loginCodes = []int{530, 534, 535, 538}
-
-// kindOf derives the kind from the server's code, or from the step if there is none.
-func kindOf(at step, err error, code int) upstream.Kind {
+// kindOf derives the kind and its cause from the server's refusal, or from the step if
+// there is none.
+func kindOf(at step, means meaning, err error) (upstream.Kind, error) {
 	switch {
 	case at == encoding:
-		return upstream.Rejected
-	case code >= 500 && (at <= sender || slices.Contains(loginCodes, code)):
-		return upstream.Refused
-	case code >= 500:
-		return upstream.Rejected
-	case code == 0 && at == connecting && !broken(err):
-		return upstream.Refused // such as a wrong certificate, or no STARTTLS
+		return upstream.Rejected, nil
+	case refusal(err) != "":
+		return means.kind(at)
+	case at == connecting && replyCode(err) == 0 && !broken(err):
+		return upstream.Refused, nil // such as a wrong certificate, or no STARTTLS
 	}
-	return upstream.Unavailable
+	return upstream.Unavailable, nil
 }
 
 // broken reports whether the connection failed or the server's response was malformed.
@@ -315,34 +312,33 @@ func broken(err error) bool {
 	return slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 }
 
-// noMailbox matches responses for an unknown recipient, by the enhanced code (RFC 3463)
-// if there is one, else by the code.
-var noMailbox = regexp.MustCompile(`^(5\d+ 5\.1\.|55[013] (?:[^5]|5[^.]))`)
+// replyCode returns the code of the server's reply; 0: it did not respond.
+func replyCode(err error) int {
+	if reply, ok := errors.AsType[*textproto.Error](err); ok {
+		return reply.Code
+	}
+	return 0
+}
 
 // failure returns the error of an SMTP session, with the server's response redacted.
-func (s *Sender) failure(ctx context.Context, op, to string, at step, err error) *upstream.Error {
-	var reply textproto.Error // It has no code if the server did not respond.
-	if replied, ok := errors.AsType[*textproto.Error](err); ok {
-		reply = *replied
-	}
+func (s *Sender) failure(
+	ctx context.Context, op, to string, at step, means meaning, err error,
+) *upstream.Error {
 	password, _ := s.URL.User.Password()
 	e := &upstream.Error{
 		System: system,
 		Op:     op,
-		Kind:   kindOf(at, err, reply.Code),
 		Detail: upstream.Redact(err.Error(), to, password, s.URL.User.Username()),
 	}
+	e.Kind, e.Err = kindOf(at, means, err)
 	if e.Kind == upstream.Refused {
 		e.Pause = refusedPause
 	}
 
-	if at == recipient && noMailbox.MatchString(fmt.Sprint(reply.Code, " ", reply.Msg)) {
-		e.Err = mail.ErrNoMailbox
-	}
 	if ended := ctx.Err(); ended != nil && e.Kind == upstream.Unavailable {
 		e.Detail, e.Err = "the SMTP session did not finish in time", ended
 	}
-	if at == acceptance && reply.Code < 400 {
+	if at == acceptance && replyCode(err) < 400 {
 		e.Err = lead.ErrUnconfirmed
 	}
 	return e
