@@ -6,6 +6,7 @@ package edge
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -26,23 +27,81 @@ type CDN struct {
 	Header map[string]string // further headers
 	Every  time.Duration     // minimum time between two purges
 	Public bool              // The API is on the internet.
+
+	// refusal returns why a purge failed although its status is that of a success.
+	refusal func(body []byte) (reason string)
 }
 
 // CDNs returns the supported kinds of CDN. Varnish needs its module xkey and the VCL of this
 // service. Small plans of Cloudflare allow five purges a minute.
 func CDNs() []CDN {
 	return []CDN{
-		{Kind: "varnish", Method: "PURGE", Keys: "Cache-Tag", Every: Every},
+		{Kind: "varnish", Method: "PURGE", Keys: cacheTag, Every: Every},
+
 		{
 			Kind:   "fastly",
 			Method: http.MethodPost,
-			Keys:   "Surrogate-Key",
+			Keys:   surrogateKey,
 			Token:  "Fastly-Key",
 			Header: map[string]string{"Fastly-Soft-Purge": "1"},
 			Every:  Every,
 			Public: true,
 		},
-		{Kind: "cloudflare", Method: http.MethodPost, Every: 15 * time.Second, Public: true},
+
+		{
+			Kind:    "cloudflare",
+			Method:  http.MethodPost,
+			Every:   15 * time.Second,
+			Public:  true,
+			refusal: cloudflareRefusal,
+		},
+	}
+}
+
+// cloudflareRefusal returns the errors in a response of Cloudflare's API.
+func cloudflareRefusal(body []byte) string {
+	var response struct {
+		Success *bool
+		Errors  []struct{ Message string }
+	}
+	_ = json.Unmarshal(body, &response) // The status decides without JSON.
+	if response.Success == nil || *response.Success {
+		return ""
+	}
+
+	reason := "the response has success: false"
+	for _, e := range response.Errors {
+		reason += ": " + e.Message
+	}
+	return reason
+}
+
+// Kinds lists the kinds of CDN for people.
+func Kinds() string {
+	var kinds []string
+	for _, c := range CDNs() {
+		kinds = append(kinds, c.Kind)
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// Headers of public responses that are meant for CDNs: two with the keys of their content,
+// and one with their lifetime (RFC 9213).
+const (
+	cacheTag     = "Cache-Tag"     // separated by commas
+	surrogateKey = "Surrogate-Key" // separated by blanks
+	lifetime     = "CDN-Cache-Control"
+)
+
+// Headers lists the headers that [SetHeaders] sets.
+func Headers() []string { return []string{cacheTag, surrogateKey, lifetime} }
+
+// SetHeaders sets the keys and the lifetime of a public response; 0: shared caches store it
+// as they do without the service.
+func SetHeaders(h http.Header, keys []string, maxAge time.Duration) {
+	h[cacheTag], h[surrogateKey] = []string{strings.Join(keys, ",")}, []string{strings.Join(keys, " ")}
+	if maxAge > 0 {
+		h.Set(lifetime, fmt.Sprintf("public, max-age=%.0f", maxAge.Seconds()))
 	}
 }
 
@@ -94,7 +153,11 @@ func NewPurger(cdn CDN, token string, o Options) (*Purger, error) {
 		bearer = ""
 	}
 	endpoint, err := newEndpoint(o, bearer)
-	return &Purger{endpoint, cdn, token}, err
+	if err != nil {
+		return nil, err
+	}
+	endpoint.Refusal = cdn.refusal
+	return &Purger{endpoint, cdn, token}, nil
 }
 
 // Purge removes the responses that depend on the content under some keys.

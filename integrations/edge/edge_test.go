@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
@@ -76,7 +77,39 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestManual checks that the table of the manual has a row for every kind.
+// TestSuccessIsNotOnlyAStatus reads responses with the status of a success.
+func TestSuccessIsNotOnlyAStatus(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		kind, body, failure string
+	}{
+		{"cloudflare", `{"success":true,"errors":[],"result":{"id":"x"}}`, ""},
+		{"cloudflare", `{"success":false,"errors":[{"code":10000,"message":"Authentication error"}]}`, "Authentication error"},
+		{"cloudflare", `{"success":false}`, "success: false"},
+		{"cloudflare", `{"success":false,"errors":null}`, "success: false"},
+		{"cloudflare", `{"success":false,"errors":[{"code":1134,"message":"Unable to purge"},{"message":"try later"}]}`, "try later"},
+		{"cloudflare", `{"Success":false}`, "success: false"},
+		{"cloudflare", ``, ""}, // the status decides
+		{"cloudflare", `ok`, ""},
+		{"cloudflare", `{"result":null}`, ""},
+		{"cloudflare", `{"success":null}`, ""},
+		{"fastly", `{"success":false}`, ""},
+		{"varnish", `{"success":false}`, ""},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tc.body) }))
+		cdn, _ := edge.Find(tc.kind)
+		p, err := edge.NewPurger(cdn, "secret", edge.Options{URL: s.URL})
+		must(t, err)
+		err = p.Purge(t.Context(), keys)
+		s.Close()
+		if (err != nil) != (tc.failure != "") || err != nil && !strings.Contains(err.Error(), tc.failure) {
+			t.Errorf("%s responds with %s: %v, want %q", tc.kind, tc.body, err, tc.failure)
+		}
+	}
+}
+
+// TestManual checks that the table of the manual has a row for every kind, that it explains
+// every header, and that Varnish removes the headers before readers get them.
 func TestManual(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("README.md")
@@ -90,6 +123,22 @@ func TestManual(t *testing.T) {
 			c.Kind, c.Method, keys, cmp.Or(c.Token, "Authorization"), c.Every)
 		if !strings.Contains(string(manual), row) {
 			t.Errorf("integrations/edge/README.md lacks the row %s", row)
+		}
+		if c.Keys != "" && !slices.Contains(edge.Headers(), c.Keys) {
+			t.Errorf("%s needs the header %s, which responses have not", c.Kind, c.Keys)
+		}
+	}
+
+	vcl, err := os.ReadFile("../../cmd/siteapi/deploy/varnish.vcl")
+	must(t, err)
+	header := http.Header{}
+	edge.SetHeaders(header, keys, time.Hour)
+	if len(header) != len(edge.Headers()) {
+		t.Errorf("responses have the headers %v, want %v", header, edge.Headers())
+	}
+	for _, name := range edge.Headers() {
+		if !strings.Contains(string(vcl), "unset resp.http."+name+";") || !strings.Contains(string(manual), "`"+name) {
+			t.Errorf("varnish.vcl or integrations/edge/README.md lacks %s", name)
 		}
 	}
 }

@@ -1,14 +1,16 @@
-// Package leadwebhook posts new leads to a configured URL, either as an event signed
-// according to Standard Webhooks or as a message to Slack.
+// Package leadwebhook posts new leads, and what happens to them later, to a configured URL,
+// either as events signed according to Standard Webhooks or as messages to Slack.
 package leadwebhook
 
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"text/template"
+	"time"
 
 	"siteapi/integrations/internal/event"
 	"siteapi/integrations/lead"
@@ -61,36 +63,69 @@ func New(o Options) (*Webhook, error) {
 	return &Webhook{endpoint, signer, o.Slack}, err
 }
 
-// Announce posts a lead. Every attempt has the same event id.
-func (h *Webhook) Announce(ctx context.Context, a Announcement) error {
+// Announce posts a lead. Every attempt has the same number, which is part of the event's id.
+func (h *Webhook) Announce(ctx context.Context, number int64, a Announcement) error {
 	a.Trace = ""               // It belongs to the request, not to the lead.
 	a.Outcome = lead.Outcome{} // It belongs to operators.
 
-	request := upstream.Request{Op: "announcing the lead", Method: http.MethodPost}
 	if h.slack {
 		text, err := message(&a)
 		if err != nil {
 			return err
 		}
-		// Slack's markup is disabled, because visitors' texts may contain it.
-		request.Body = map[string]any{"text": text, "mrkdwn": false}
-	} else {
-		body, header, err := h.signer.Sign("lead_"+a.ID, "lead.created", a.SubmittedAt, a)
-		if err != nil {
-			return err
-		}
-		request.Body, request.Header = body, header
+		return h.post(ctx, text)
 	}
-
-	return h.endpoint.Send(ctx, request)
+	return h.send(ctx, a.ID, lead.Created, number, a.SubmittedAt, a)
 }
+
+// Event describes what happened to a lead. It has nothing of the person, except for Email, a
+// corrected address.
+type Event struct {
+	ID        string `json:"id"`
+	Reference string `json:"reference"`
+	Email     string `json:"email,omitempty"`
+	lead.EventDetail
+}
+
+// Notify posts an event of a lead that was announced before. To Slack it posts a message that
+// the visitor asked for the deletion of a lead, with the address of the lead in the inbox.
+func (h *Webhook) Notify(
+	ctx context.Context, kind lead.Event, number int64, at time.Time, e Event, inbox string,
+) error {
+	if h.slack {
+		return h.post(ctx, strings.TrimSpace("The visitor asks for the deletion of lead "+e.Reference+
+			". Erase it or decline the request within a month.\n"+inbox))
+	}
+	return h.send(ctx, e.ID, kind, number, at, e)
+}
+
+// send posts a signed event.
+func (h *Webhook) send(
+	ctx context.Context, id string, kind lead.Event, number int64, at time.Time, data any,
+) error {
+	eventID := fmt.Sprintf("lead_%s.%s.%d", id, kind, number)
+	body, header, err := h.signer.Sign(eventID, "lead."+string(kind), at, data)
+	if err != nil {
+		return err
+	}
+	return h.endpoint.Send(ctx, upstream.Request{Op: operation, Method: http.MethodPost, Body: body, Header: header})
+}
+
+// post posts a message to Slack, whose markup is disabled, because what visitors write may
+// contain it.
+func (h *Webhook) post(ctx context.Context, text string) error {
+	body := map[string]any{"text": text, "mrkdwn": false}
+	return h.endpoint.Send(ctx, upstream.Request{Op: operation, Method: http.MethodPost, Body: body})
+}
+
+const operation = "announcing the lead"
 
 //go:embed message.txt
 var messageText string
 
-// message returns the text of a message. Escaping prevents the visitor's texts from
+// message returns the text of a message. Escaping prevents the visitor's words from
 // becoming mentions, or links that hide their addresses. Characters of Slack's markup are
-// replaced by look-alikes, for receivers that format all texts; underscores only in names,
+// replaced by look-alikes, for receivers that format everything; underscores only in names,
 // because addresses may contain them.
 func message(a *Announcement) (string, error) {
 	t, err := template.New("message").Funcs(template.FuncMap{

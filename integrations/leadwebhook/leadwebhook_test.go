@@ -93,13 +93,13 @@ func TestEvent(t *testing.T) {
 		Secrets: []string{newSecret, oldSecret},
 	})
 
-	if err := h.Announce(t.Context(), newLead()); upstream.KindOf(err) != upstream.Unavailable {
+	if err := h.Announce(t.Context(), 1, newLead()); upstream.KindOf(err) != upstream.Unavailable {
 		t.Fatal(err)
 	}
-	must(t, h.Announce(t.Context(), newLead()))
+	must(t, h.Announce(t.Context(), 1, newLead()))
 
 	first, again := <-got, <-got
-	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9" ||
+	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9.created.1" ||
 		again.header.Get("Webhook-Id") != id || again.body != first.body {
 		t.Errorf("the repeated event differs: %v %s, %v %s",
 			first.header, first.body, again.header, again.body)
@@ -143,7 +143,7 @@ func TestMessage(t *testing.T) {
 	odd.Contact.FirstName, odd.Estimate.Min = "*Ana*\u2028_Maria_\u202e", 0.4
 	unpriced.Estimate.Min, unpriced.Estimate.Max = 0, 0
 	for _, l := range []leadwebhook.Announcement{odd, unpriced} {
-		must(t, h.Announce(t.Context(), l))
+		must(t, h.Announce(t.Context(), 1, l))
 	}
 
 	want := `{"mrkdwn":false,"text":"New lead LR4LB5AK: ∗Ana∗ ˍMariaˍ &lt;!channel&gt; &amp; Co, ` +
@@ -167,7 +167,7 @@ func TestMessageHasEveryField(t *testing.T) {
 	message := func(l *lead.Lead) string {
 		l.Message += ", first line\n<!channel> second"
 		a := leadwebhook.Announcement{Lead: *l, Reference: l.ID, PDFURL: "/", QuoteURL: "/"}
-		must(t, webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), a))
+		must(t, webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), 1, a))
 		return (<-got).body
 	}
 
@@ -195,7 +195,7 @@ func TestWorkIsNotSent(t *testing.T) {
 	for _, o := range []leadwebhook.Options{{Secrets: []string{newSecret}}, {Slack: true}} {
 		o.URL = address
 		for _, l := range []*lead.Lead{leadtest.BeforeWork(), leadtest.Filled()} {
-			must(t, webhook(t, o).Announce(t.Context(), leadwebhook.Announcement{Lead: *l}))
+			must(t, webhook(t, o).Announce(t.Context(), 1, leadwebhook.Announcement{Lead: *l}))
 		}
 		if before, after := (<-got).body, (<-got).body; before != after {
 			t.Errorf("it contains the operators' work:\n%s\n%s", after, before)
@@ -238,7 +238,7 @@ func TestFaults(t *testing.T) {
 		faulttest.Of(faulttest.Oversized):      "",
 	} {
 		address, got := receiver(t, fault)
-		err := webhook(t, leadwebhook.Options{URL: address + "/secret", Slack: true}).Announce(t.Context(), newLead())
+		err := webhook(t, leadwebhook.Options{URL: address + "/secret", Slack: true}).Announce(t.Context(), 1, newLead())
 		e, failed := errors.AsType[*upstream.Error](err)
 		if failed != (kind != "") || failed && e.Kind != kind || len(got) != 1 {
 			t.Errorf("%s: %d requests: %v, want kind %q", fault, len(got), err, kind)
@@ -255,7 +255,7 @@ func TestPrivateNetworks(t *testing.T) {
 	t.Parallel()
 	address, got := receiver(t)
 	named := strings.Replace(address, "127.0.0.1", "localhost", 1)
-	err := webhook(t, leadwebhook.Options{URL: named}).Announce(t.Context(), newLead())
+	err := webhook(t, leadwebhook.Options{URL: named}).Announce(t.Context(), 1, newLead())
 	if err == nil || !strings.Contains(err.Error(), "is not public") || len(got) != 0 {
 		t.Errorf("%d requests: %v", len(got), err)
 	}

@@ -28,7 +28,7 @@ func TestDescribe(t *testing.T) {
 		f    func()
 		want string
 	}{
-		"a text":              {func() { panic("boom") }, "boom at panics/panics_test.go:"},
+		"a string":            {func() { panic("boom") }, "boom at panics/panics_test.go:"},
 		"an error":            {func() { panic(errors.New("boom")) }, "boom at panics/panics_test.go:"},
 		"a number":            {func() { panic(7) }, "7 at panics/panics_test.go:"},
 		"nil":                 {func() { panic(nil) }, "nil argument at panics/panics_test.go:"},

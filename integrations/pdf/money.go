@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -82,6 +83,11 @@ func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
 	if e.Max == 0 {
 		return w.Agreed
 	}
+	return w.span(e, shown)
+}
+
+// span formats the bounds of a range, also if they are 0.
+func (w *Words) span(e lead.Estimate, shown func(rune) bool) string {
 	m := w.money(e.Currency, shown, e.Min, e.Max)
 	low, high := m.number(e.Min), m.number(e.Max)
 	switch {
@@ -110,5 +116,81 @@ func (w *Words) Guidance(l *lead.Lead) string {
 	if day, err := time.Parse(time.DateOnly, l.Price.ValidUntil); err == nil {
 		text += " " + fmt.Sprintf(w.ValidUntil, w.DateOf(day))
 	}
+	return strings.TrimSpace(text + " " + l.Price.TaxNotes.In(w.tag.String()))
+}
+
+// Tax returns the tax of a lead's range: the net range, the tax and the total, or only the tax
+// that the range includes. There are no rows if the rules state no tax or there is no price.
+func (w *Words) Tax(l *lead.Lead, shown func(rune) bool) []Row {
+	if l.Price == nil || l.Price.Tax == nil || l.ToBeAgreed() {
+		return nil
+	}
+
+	t, net := l.Price.Tax, l.Estimate
+	name := w.percent(t.Percent) + " " + cmp.Or(t.Labels.In(w.tag.String()), w.TaxName)
+	tax := w.span(lead.Estimate{Min: t.Min, Max: t.Max, Currency: net.Currency}, shown)
+	if t.Included {
+		return []Row{{Label: fmt.Sprintf(w.Including, name), Value: tax}}
+	}
+
+	sum := func(a, b float64) float64 { return math.Round((a+b)*1e4) / 1e4 } // currencies have up to 4 decimals
+	total := lead.Estimate{Min: sum(net.Min, t.Min), Max: sum(net.Max, t.Max), Currency: net.Currency}
+	return []Row{
+		{Label: w.Net, Value: w.span(net, shown)},
+		{Label: name, Value: tax},
+		{Label: w.Total, Value: w.span(total, shown)},
+	}
+}
+
+// DisclaimerOf returns the disclaimer of a lead. It mentions taxes only if the price does not.
+func (w *Words) DisclaimerOf(l *lead.Lead) string {
+	if l.Price != nil && (l.Price.Tax != nil || len(l.Price.TaxNotes) > 0) {
+		return w.DisclaimerTaxed
+	}
+	return w.Disclaimer
+}
+
+// Calculation returns the quantity of a choice and how it is priced, such as
+// "120 m² × 4.50 + 50 + 10%". It is empty if the choice has no quantity. Units with different
+// prices, and a choice without a price, have only the quantity.
+func (w *Words) Calculation(l *lead.Lead, field, slug string) string {
+	q := l.Selections.Quantity(slug)
+	if q.Count == 0 {
+		return ""
+	}
+	text := strings.TrimSpace(w.decimal(q.Count, 0) + nbsp + q.Units.In(w.tag.String()))
+
+	line := l.Price.Line(field, slug)
+	if line == nil || line.UnitPrice == nil {
+		return text
+	}
+	amount := func(f float64) string { return w.decimal(f, w.money(l.Estimate.Currency, everyLetter, f).digits) }
+	text += " ×" + nbsp + amount(*line.UnitPrice)
+	if line.Flat != 0 {
+		text += " +" + nbsp + amount(line.Flat)
+	}
+	if line.Percent < 0 {
+		return text + " −" + nbsp + w.percent(-line.Percent)
+	} else if line.Percent > 0 {
+		return text + " +" + nbsp + w.percent(line.Percent)
+	}
 	return text
+}
+
+// Amount formats an amount in the currency of a lead.
+func (w *Words) Amount(l *lead.Lead, amount float64) string {
+	return w.money(l.Estimate.Currency, everyLetter, amount).text(amount)
+}
+
+func everyLetter(rune) bool { return true }
+
+// decimal formats a number with at most four decimals, and with at least this many.
+func (w *Words) decimal(f float64, least int) string {
+	format := number.Decimal(f, number.MinFractionDigits(least), number.MaxFractionDigits(4))
+	return message.NewPrinter(w.tag).Sprint(format)
+}
+
+// percent formats a percentage: "19%" in en, "19 %" in es.
+func (w *Words) percent(f float64) string {
+	return message.NewPrinter(w.tag).Sprint(number.Percent(f/100, number.MaxFractionDigits(4)))
 }

@@ -41,6 +41,7 @@ type block struct {
 	section string // heading to repeat if a page begins inside the section
 	opens   bool   // first block of its section, with the heading
 	keep    bool   // stays on the same page as the next block
+	wide    bool   // begins at the left margin, below a heading
 	space   bool   // white space, omitted at the top of pages after the first
 }
 
@@ -206,20 +207,29 @@ func (b block) draw(p core.Provider, top float64) {
 // from the previous page.
 func (s *sheet) runningHead(first block) (b block) {
 	small, label := s.scale.small, s.scale.label
-	name := small.wrap(s.company, textWidth/2-5)
-	b.text(small, 0, 0, name[:min(len(name), 1)]...)
+	if s.company != "" {
+		b.text(small, 0, 0, small.cut(s.company, textWidth/2-5))
+	}
 	b.right(small, 0, s.Words.Title+" · "+s.Reference)
 	if !first.opens {
-		b.text(label, 0, headHeight, label.wrap(first.section, mainLeft-6)...)
+		y := headHeight
+		if first.wide {
+			y -= label.leading + 1
+		}
+		b.text(label, 0, y, label.wrap(first.section, mainLeft-6)...)
 	}
 	return b
 }
 
 func (s *sheet) foot(number int) (b block) {
 	small := s.scale.small
-	sender := small.wrap(strings.Trim(s.company+" · "+s.Reference, " ·"), textWidth-40)
+	sender := s.Reference
+	if s.company != "" {
+		reference := " · " + s.Reference
+		sender = small.cut(s.company, textWidth-40-small.width(reference)) + reference
+	}
 	b.bar(0, 0, textWidth, 0.2, s.palette.rule)
-	b.text(small, 0, footHeight-small.leading, sender[:min(len(sender), 1)]...)
+	b.text(small, 0, footHeight-small.leading, sender)
 	b.right(small, footHeight-small.leading, fmt.Sprintf(s.Words.Page, number, len(s.pages)))
 	return b
 }

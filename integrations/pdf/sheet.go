@@ -145,7 +145,8 @@ func (s *sheet) price() (b block) {
 	figure.size = figure.fit(s.Range, 15, limit)
 	lines := figure.wrap(s.Range, limit)
 	guide := small.wrap(s.Guidance, limit)
-	panel := heading.leading + figure.height(len(lines)) + small.height(len(guide)) + 2*pad - 0.5
+	body, tax := s.scale.body, s.scale.body.height(len(s.Tax))
+	panel := heading.leading + figure.height(len(lines)) + tax + small.height(len(guide)) + 2*pad - 0.5
 
 	b.bar(0, 0, textWidth, panel, s.palette.tint)
 	b.bar(0, 0, stripe, panel, s.palette.accent)
@@ -155,6 +156,11 @@ func (s *sheet) price() (b block) {
 	b.text(figure, x-0.3, y, lines...)
 	y += figure.height(len(lines)) + 1
 
+	for _, row := range s.Tax {
+		b.text(body, x, y, row.Label)
+		b.text(body, textWidth-pad-body.width(row.Value), y, row.Value)
+		y += body.leading
+	}
 	b.text(small, x, y, guide...)
 	b.height = panel + 2
 	return b
@@ -200,25 +206,34 @@ func (s *sheet) room(amount string) float64 {
 	return s.scale.body.width(amount) + 4
 }
 
-// features lists the chosen features in two columns, row by row, with their amounts.
+// features lists the chosen features with their amounts: in two columns, row by row, or below
+// the heading over the whole width if one of them would take more than two lines.
 func (s *sheet) features() []block {
 	const gutter, indent = 6.0, 4.0
-	const column = (mainWidth - gutter) / 2
 	body := s.scale.body
+	columns, left, column, top := 2, mainLeft, (mainWidth-gutter)/2, 0.0
+	for _, row := range s.Features {
+		if columns == 2 && len(body.wrap(row.Value, column-indent-s.room(row.Amount))) > 2 {
+			columns, left, column, top = 1, 0, textWidth, s.scale.heading.leading+s.spacing.row
+		}
+	}
 
 	var rows []block
-	for i := 0; i < len(s.Features); i += 2 {
-		var b block
-		for j := i; j < min(i+2, len(s.Features)); j++ {
-			x := mainLeft + float64(j-i)*(column+gutter)
+	for i := 0; i < len(s.Features); i += columns {
+		b := block{wide: columns == 1}
+		for j := i; j < min(i+columns, len(s.Features)); j++ {
+			x := left + float64(j-i)*(column+gutter)
 			amount := s.Features[j].Amount
 			lines := body.wrap(s.Features[j].Value, column-indent-s.room(amount))
-			b.bar(x, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent)
-			b.text(body, x+indent, 0, lines...)
-			b.text(body, x+column-body.width(amount), 0, amount)
-			b.height = max(b.height, body.height(len(lines))+s.spacing.row)
+			b.bar(x, top+(body.leading-1.3)/2, 1.3, 1.3, s.palette.accent)
+			b.text(body, x+indent, top, lines...)
+			b.text(body, x+column-body.width(amount), top, amount)
+			b.height = max(b.height, top+body.height(len(lines))+s.spacing.row)
 		}
 		rows = append(rows, b)
+		if columns == 1 {
+			top = 0 // The heading is above the first row only.
+		}
 	}
 
 	// A single row is left neither below the heading nor at the top of the next page.

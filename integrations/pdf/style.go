@@ -92,12 +92,26 @@ func (s style) wrap(text string, limit float64) []string {
 	return lines
 }
 
+// cut returns text in one line no wider than limit millimeters, with an ellipsis where it
+// was cut.
+func (s style) cut(text string, limit float64) string {
+	if s.width(text) <= limit {
+		return text
+	}
+	const ellipsis = "…"
+	for text != "" && s.width(text+ellipsis) > limit {
+		_, size := utf8.DecodeLastRuneInString(text)
+		text = strings.TrimRight(text[:len(text)-size], " ,.-")
+	}
+	return text + ellipsis
+}
+
 // split cuts a word into pieces that fit: after a joint such as "-" or "@" in the later
 // half of a piece, or else between any two letters.
 func (s style) split(word string, limit float64) []string {
 	var pieces []string
 	for s.width(word) > limit {
-		// end is the end of the part that fits, joint the end of the last joint in it.
+		// end is where the line must break, joint the last good break before it.
 		end, joint := 0, 0
 		for i, r := range word {
 			next := i + utf8.RuneLen(r)

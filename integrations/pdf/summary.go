@@ -12,6 +12,7 @@ type Summary struct {
 	Head            []Row    // reference and date
 	Intro, Terms    []string // paragraphs above and below the quote
 	Range, Guidance string   // the price, and the explanation below it
+	Tax             []Row    // without amounts
 	Recipient       []string // name, company, address and telephone number, as typed
 
 	Choices     []Row // project type, complexity and timeline
@@ -37,12 +38,15 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 		Words:     words,
 		Reference: lead.Reference(l.ID),
 		Range:     words.Price(&l, shown),
-		Guidance:  words.Guidance(&l),
+		Guidance:  print(words.Guidance(&l)),
+	}
+	for _, row := range words.Tax(&l, shown) {
+		s.Tax = append(s.Tax, Row{Label: print(row.Label), Value: row.Value})
 	}
 	for _, paragraph := range d.Paragraphs(QuoteIntro) {
 		s.Intro = append(s.Intro, print(paragraph))
 	}
-	for _, paragraph := range d.Paragraphs(Terms, words.Disclaimer) {
+	for _, paragraph := range d.Paragraphs(Terms, words.DisclaimerOf(&l)) {
 		s.Terms = append(s.Terms, print(paragraph))
 	}
 	s.Head = rows(
@@ -59,7 +63,11 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 
 	amount := amounts(words, &l, shown)
 	choice := func(label, field, slug string) Row {
-		return Row{label, print(Label(slug, d.Labels)), amount(field, slug)}
+		value := print(Label(slug, d.Labels))
+		if calculation := words.Calculation(&l, field, slug); calculation != "" {
+			value += " · " + print(calculation)
+		}
+		return Row{label, value, amount(field, slug)}
 	}
 	s.Choices = rows(
 		choice(words.ProjectType, "projectType", l.Selections.ProjectType),
@@ -105,18 +113,15 @@ func amounts(words *Words, l *lead.Lead, shown func(rune) bool) func(field, slug
 	m := words.money(l.Estimate.Currency, shown, values...)
 
 	return func(field, slug string) string {
-		for _, line := range price.Lines {
-			switch {
-			case line.Field != field || line.Slug != slug:
-			case line.Amount == 0:
-				return words.Included
-			default:
-				return m.text(line.Amount)
-			}
-		}
-		if slug == "" {
+		switch line := price.Line(field, slug); {
+		case line == nil && slug == "":
 			return ""
+		case line == nil:
+			return words.Open
+		case line.Amount == 0:
+			return words.Included
+		default:
+			return m.text(line.Amount)
 		}
-		return words.Open
 	}
 }

@@ -29,7 +29,7 @@ func TextNames() []string {
 // them. A missing one is replaced by ours.
 type Texts struct {
 	ValidityDays int                          `json:"validityDays,omitempty"` // 0: not known
-	Texts        map[string]map[string]string `json:"texts"`
+	ByLocale     map[string]map[string]string `json:"texts"`
 }
 
 // placeholders are the placeholders in a firm's texts.
@@ -57,7 +57,7 @@ func (d *Document) SetTexts(t *Texts) error {
 		price = *d.Lead.Price
 	}
 	if price.ValidUntil == "" && t.ValidityDays > 0 {
-		price.ValidUntil = d.Lead.SubmittedAt.AddDate(0, 0, t.ValidityDays).Format(time.DateOnly)
+		price.ValidUntil = lead.Day(d.CreatedAt, t.ValidityDays)
 		d.Lead.Price = &price
 	}
 	until := ""
@@ -69,7 +69,7 @@ func (d *Document) SetTexts(t *Texts) error {
 		PlainName(d.Lead.Contact.FirstName), lead.Reference(d.Lead.ID), lead.OneLine(d.Company.Name), until,
 	}
 	d.Texts = map[string]string{}
-	for name, text := range t.Texts[d.Locale] {
+	for name, text := range t.ByLocale[d.Locale] {
 		d.Texts[name] = fillIn(text, values)
 	}
 	return nil

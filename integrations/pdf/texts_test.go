@@ -31,12 +31,12 @@ func TestPlaceholders(t *testing.T) {
 				Locale:  "en",
 				Company: pdf.Company{Name: "{firstName}\r\n & Sons"},
 				Lead: lead.Lead{
-					ID:          "f81d4fae-7dec",
-					Contact:     lead.Contact{FirstName: name},
-					SubmittedAt: time.Date(2026, time.March, 4, 23, 30, 0, 0, time.UTC),
+					ID:      "f81d4fae-7dec",
+					Contact: lead.Contact{FirstName: name},
 				},
+				CreatedAt: time.Date(2026, time.March, 4, 23, 30, 0, 0, time.UTC),
 			}
-			texts := pdf.Texts{ValidityDays: 7, Texts: map[string]map[string]string{"en": {pdf.Terms: text}}}
+			texts := pdf.Texts{ValidityDays: 7, ByLocale: map[string]map[string]string{"en": {pdf.Terms: text}}}
 			if err := d.SetTexts(&texts); err != nil || d.Texts[pdf.Terms] != want {
 				t.Errorf("%q for %s became %q, %v, want %q", text, name, d.Texts[pdf.Terms], err, want)
 			}
@@ -57,8 +57,9 @@ func TestValidity(t *testing.T) {
 		{&lead.Price{}, "2026-03-11"},
 		{&lead.Price{ValidUntil: "2026-04-03"}, "2026-04-03"},
 	} {
-		l := lead.Lead{Price: tt.price, SubmittedAt: time.Date(2026, time.March, 4, 0, 0, 0, 0, time.UTC)}
-		d := pdf.Document{Lead: l, Locale: "ro"}
+		at := time.Date(2026, time.March, 3, 22, 30, 0, 0, time.UTC) // 00:30 of the next day
+		l := lead.Lead{Price: tt.price, SubmittedAt: at}
+		d := pdf.Document{Lead: l, Locale: "ro", CreatedAt: at.In(time.FixedZone("EET", 2*60*60))}
 		if err := d.SetTexts(&texts); err != nil || d.Lead.Price.ValidUntil != tt.want {
 			t.Errorf("%+v: valid until %s, %v, want %s", tt.price, d.Lead.Price.ValidUntil, err, tt.want)
 		}

@@ -16,6 +16,8 @@ type Words struct {
 
 	Title, Reference, Date string
 
+	File string // begins the names of files
+
 	// Estimate and Guide are printed above and below the range.
 	Estimate, Guide string
 
@@ -38,7 +40,13 @@ type Words struct {
 
 	ProjectType, Complexity, Timeline string
 	Steps                             [3]string
-	Disclaimer                        string
+
+	// Disclaimer mentions taxes, which DisclaimerTaxed leaves to the price.
+	Disclaimer, DisclaimerTaxed string
+
+	// TaxName names a tax without a label. Net and Total are the range without and with it;
+	// Including is a format with its rate and label.
+	TaxName, Net, Total, Including string
 
 	Page      string // format with the page's number and the number of pages
 	Day       string // format with day, month and year
@@ -53,7 +61,10 @@ type Words struct {
 type SiteWords struct {
 	Download                             string
 	Consents, Given, Withdraw, Withdrawn string // Withdrawn is a format with the day
+	SaveProgress                         string // names this consent if its wording is not known
 	Data, Deletion, Ask, Asked           string // Asked is a format with the day
+	Declined                             string // a format with the days of the request and the refusal
+	Complain                             string // the rights of a visitor after a refusal
 	Missing, MissingText                 string
 }
 
@@ -81,6 +92,16 @@ type MailWords struct {
 	Assigned struct {
 		Subject, SubjectAll string // formats with a reference, and with the number of leads
 		Text, Open          string
+	}
+	Deletion struct {
+		Subject        string // format with a reference
+		Text, Deadline string // formats with a day
+		Open           string
+	}
+	Declined struct {
+		Subject string
+		Text    string // format with the day of the request
+		Reply   string
 	}
 	Languages map[string]string // names of languages by locale
 }

@@ -3,7 +3,6 @@ package queue_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -79,12 +79,14 @@ func onSQLite(t *testing.T) database {
 		t.Helper()
 		pool, err := sqlite.OpenDB(t.Context(), path)
 		must(t, err)
-		q, inTransaction := open(t, riversqlite.New(pool), o)
-		db, err := sqlite.Open(t.Context(), path, pool, slog.New(slog.DiscardHandler), inTransaction)
-		must(t, err)
-		t.Cleanup(func() { must(t, errors.Join(db.Close(), pool.Close())) })
+		q := open(t, riversqlite.New(pool), o, func(jobs store.Queue[*sql.Tx]) (*store.Store, error) {
+			db, err := sqlite.New(path, pool, jobs)
+			must(t, err)
+			t.Cleanup(func() { must(t, db.Close()) })
+			return store.New(db), db.Connect(t.Context(), slog.New(slog.DiscardHandler))
+		})
 
-		q.Store, q.file = db.Store, pool
+		q.file = pool
 		return q
 	}
 }
@@ -95,27 +97,30 @@ func onPostgres(t *testing.T) database {
 	url := pgserver.Start(t).NewDatabase(t)
 	return func(t *testing.T, o setup) *subject {
 		t.Helper()
-		pool, err := postgres.OpenPool(t.Context(), url+"&pool_max_conns=4")
+		pool, err := postgres.NewPool(t.Context(), url+"&pool_max_conns=4")
 		must(t, err)
 		t.Cleanup(pool.Close)
 
-		q, inTransaction := open(t, riverpgxv5.New(pool), o)
-		q.Store, err = postgres.Open(t.Context(), pool, slog.New(slog.DiscardHandler), inTransaction)
-		must(t, err)
-		return q
+		return open(t, riverpgxv5.New(pool), o, func(jobs store.Queue[pgx.Tx]) (*store.Store, error) {
+			db := postgres.New(pool, jobs)
+			return store.New(db), db.Connect(t.Context(), slog.New(slog.DiscardHandler))
+		})
 	}
 }
 
 // open sets up a queue over River's driver.
-func open[D riverdriver.Driver[TX], TX any](t *testing.T, driver D, o setup) (*subject, store.Queue[TX]) {
+func open[D riverdriver.Driver[TX], TX any](
+	t *testing.T, driver D, o setup, newStore func(store.Queue[TX]) (*store.Store, error),
+) *subject {
 	t.Helper()
 	must(t, queue.Migrate(t.Context(), driver, o.Log))
 	if o.Observe == nil {
 		o.Observe = func(lead.Target, queue.Outcome) {}
 	}
-	q, inTransaction, err := queue.New(driver, o.Options)
+
+	q, err := queue.New(driver, o.Options, newStore)
 	must(t, err)
-	return &subject{Queue: q, send: o.send}, inTransaction
+	return &subject{Queue: q, send: o.send}
 }
 
 // options returns the options of a queue that delivers only to the CMS, with waits of up

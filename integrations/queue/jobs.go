@@ -42,9 +42,9 @@ func (h inTx[TDriver, TTx]) Enqueue(
 			d := lead.Delivery{LeadID: id, Target: c.Name, CreatedAt: now}
 			forNewLead := len(targets) == 0
 			switch {
-			case forNewLead && c.Off != "" && c.Name.BestEffort():
-				d.State, d.FinishedAt, d.Reason = lead.NotSent, now, c.Off
-			case forNewLead && c.Off == "", slices.Contains(targets, c.Name):
+			case forNewLead && c.Off && c.Name.BestEffort():
+				d.State, d.FinishedAt, d.Code = lead.NotSent, now, c.NoMail
+			case forNewLead && !c.Off, slices.Contains(targets, c.Name):
 				d.State, d.MaxAttempts = lead.Pending, attempts(h.RetryMax)
 				jobs = append(jobs, river.InsertManyParams{
 					Args:       args{id},
@@ -72,6 +72,17 @@ func (h inTx[TDriver, TTx]) Enqueue(
 	return list, nil
 }
 
+// TargetsOf implements [store.Jobs].
+func (h inTx[TDriver, TTx]) TargetsOf(event lead.Event, announced bool) (targets []lead.Target) {
+	for _, c := range h.Targets {
+		wanted := slices.Contains(c.Always, event) || announced && slices.Contains(c.Events, event)
+		if !c.Off && wanted {
+			targets = append(targets, c.Name)
+		}
+	}
+	return targets
+}
+
 // Complete implements [store.Jobs]. River needs only the id and the state of the job.
 func (h inTx[TDriver, TTx]) Complete(ctx context.Context, job int64) error {
 	running := &river.Job[args]{JobRow: &rivertype.JobRow{ID: job, State: rivertype.JobStateRunning}}
@@ -84,5 +95,5 @@ func (h inTx[TDriver, TTx]) Complete(ctx context.Context, job int64) error {
 // DeliversTo reports whether this process delivers leads to a target.
 func (q *Queue) DeliversTo(name lead.Target) bool {
 	t, ok := q.targets[name]
-	return ok && t.Off == ""
+	return ok && !t.Off
 }

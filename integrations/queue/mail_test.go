@@ -23,10 +23,12 @@ func TestVisitorMailNeverFails(t *testing.T) {
 			return failure(upstream.Rejected)
 		case "tried":
 			return failure(upstream.Unavailable)
+		case "refused":
+			return &queue.UnsentError{Code: lead.MailRefused, Err: failure(upstream.Rejected)}
 		case "waits":
-			return &queue.UnsentError{Until: time.Now().Add(time.Hour), Reason: "too many"}
+			return &queue.UnsentError{Until: time.Now().Add(time.Hour), Code: lead.ServiceLimit}
 		}
-		return &queue.UnsentError{Reason: "a test address"}
+		return &queue.UnsentError{Code: lead.TestAddress}
 	}).send
 	o := options(nil)
 	o.Targets = nil
@@ -34,27 +36,30 @@ func TestVisitorMailNeverFails(t *testing.T) {
 		o.deliver(send, queue.TargetConfig{Name: target, MaxWorkers: 4})
 	}
 	q := onSQLite(t)(t, o)
-	q.add(t, "waits", "rejected", "tried", "chosen")
+	q.add(t, "waits", "rejected", "tried", "refused", "chosen")
 	q.allow(t, 2)
 	q.start(t)
 
 	for id, want := range map[string]struct {
+		code   lead.NoMailReason
 		reason string
 		sales  lead.DeliveryState
 	}{
-		"rejected": {"fake: storing: rejected (HTTP 500)", lead.Failed},
-		"tried":    {"fake: storing: unavailable (HTTP 500)", lead.Failed},
-		"chosen":   {"a test address", lead.NotSent},
+		"rejected": {lead.MailFailed, "fake: storing: rejected (HTTP 500)", lead.Failed},
+		"tried":    {lead.MailRefused, "fake: storing: unavailable (HTTP 500)", lead.Failed},
+		"refused":  {lead.MailRefused, "fake: storing: rejected (HTTP 500)", lead.NotSent},
+		"chosen":   {lead.TestAddress, lead.TestAddress.Words(), lead.NotSent},
 	} {
-		if d := q.waitForTarget(t, id, lead.VisitorMail, lead.NotSent); d.Reason != want.reason || d.FinishedAt.IsZero() {
-			t.Errorf("%s: %+v, want the reason %q", id, d, want.reason)
+		d := q.waitForTarget(t, id, lead.VisitorMail, lead.NotSent)
+		if d.Code != want.code || d.Why() != want.reason || d.FinishedAt.IsZero() {
+			t.Errorf("%s: %+v, want %s, %q", id, d, want.code, want.reason)
 		}
 		q.waitForTarget(t, id, lead.SalesMail, want.sales)
 	}
 	if l, err := q.Store.Lead(t.Context(), "chosen"); err != nil || l.Progress != lead.Delivered {
 		t.Errorf("the lead is %s, %v", l.Progress, err)
 	}
-	if d := q.delivery(t, "waits", lead.VisitorMail); d.Paused != "too many" || d.Attempts != 0 || d.State != lead.Pending {
+	if d := q.delivery(t, "waits", lead.VisitorMail); d.Code != lead.ServiceLimit || !d.DueAt.Equal(d.NextAt) || d.Attempts != 0 || d.State != lead.Pending {
 		t.Errorf("the postponed mail is %+v", d)
 	}
 }
@@ -142,7 +147,7 @@ func TestUnconfirmedMails(t *testing.T) {
 					var d lead.Delivery
 					eventually(t, id+" waits for a repetition", func() bool {
 						d = q.delivery(t, id, lead.SalesMail)
-						return d.Paused != "" && d.State != lead.Running && d.NextAt.After(time.Now())
+						return d.Code != "" && d.State != lead.Running && d.NextAt.After(time.Now())
 					})
 					wait := []time.Duration{time.Hour, 6 * time.Hour}[n]
 					if got := time.Until(d.NextAt); got > wait || got < wait-10*time.Minute {
@@ -158,7 +163,7 @@ func TestUnconfirmedMails(t *testing.T) {
 				if server.sent[id] != row.sent || server.steps[id] != "" {
 					t.Errorf("%s: %d copies, want %d; not done: %q", id, server.sent[id], row.sent, server.steps[id])
 				}
-				if row.state == lead.Unconfirmed && (d.Why() != lead.ErrUnconfirmed.Error() || d.FinishedAt.IsZero()) {
+				if row.state == lead.Unconfirmed && (d.Code != lead.MailUnconfirmed || d.FinishedAt.IsZero()) {
 					t.Errorf("%s is %+v", id, d)
 				}
 			})

@@ -17,13 +17,11 @@ const (
 	changeTimeout = time.Second     // limit for storing a change
 )
 
-// Receiver is notified of changed content, twice after each change: when it is notified at
-// first, it may still fetch content from an instance with an old cache. Each call passes
-// all keys, so it covers all earlier changes.
+// Receiver is notified of changed content. Its name is also that of its River queue. Each
+// call passes all keys, so it covers all earlier changes.
 type Receiver struct {
-	Name   string // also the name of its River queue
+	store.Receiver
 	Notify func(ctx context.Context, keys []string) error
-	Every  time.Duration // minimum interval between calls, across all processes
 }
 
 // receiver is a receiver with its state in this process.
@@ -49,20 +47,20 @@ func (q *Queue) ContentChanged(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 
-	names := make([]string, len(q.Receivers))
+	receivers := make([]store.Receiver, len(q.Receivers))
 	for i, r := range q.Receivers {
-		names[i] = r.Name
+		receivers[i] = r.Receiver
 	}
-	numbers, err := q.Store.NextChange(ctx, names)
+	numbers, err := q.Store.NextChange(ctx, receivers)
 	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 
 	var jobs []river.InsertManyParams
-	for i, name := range names {
+	for i, r := range receivers {
 		jobs = append(jobs, river.InsertManyParams{
 			Args:       changeArgs{numbers[i]},
-			InsertOpts: &river.InsertOpts{Queue: name, MaxAttempts: math.MaxInt16},
+			InsertOpts: &river.InsertOpts{Queue: r.Name, MaxAttempts: math.MaxInt16},
 		})
 	}
 	if _, err := q.client.InsertMany(ctx, jobs); err != nil {
@@ -102,7 +100,7 @@ func (w *changeWorker) NextRetry(*river.Job[changeArgs]) time.Time {
 // leaves further ones to the job of a later change.
 func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) error {
 	r := w.receivers[job.Queue]
-	call, err := w.Store.BeginCall(ctx, r.Name, r.Every)
+	call, err := w.Store.BeginCall(ctx, r.Receiver.Receiver)
 	switch {
 	case err != nil:
 		return err
@@ -128,7 +126,7 @@ func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) err
 // Backlog is how long a receiver has been behind.
 type Backlog struct {
 	Receiver string
-	Oldest   time.Duration // 0: it was notified twice of the latest change
+	Oldest   time.Duration // the time that it may wait for further changes not counted; 0: it is not behind
 }
 
 // Backlogs returns the backlog of each receiver.
@@ -140,7 +138,7 @@ func (q *Queue) Backlogs(ctx context.Context) ([]Backlog, error) {
 
 	list := make([]Backlog, len(q.Receivers))
 	for i, r := range q.Receivers {
-		list[i] = Backlog{r.Name, behind[r.Name]}
+		list[i] = Backlog{r.Name, max(0, behind[r.Name]-r.MaxQuiet())}
 	}
 	return list, nil
 }

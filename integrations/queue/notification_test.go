@@ -54,7 +54,8 @@ func notifying(receivers map[string]*cdn, every time.Duration) setup {
 	o := options(nil)
 	o.ContentKeys = []string{"a", "b"}
 	for name, c := range receivers {
-		o.Receivers = append(o.Receivers, queue.Receiver{Name: name, Notify: c.notify, Every: every})
+		r := store.Receiver{Name: name, Calls: 2, Every: every}
+		o.Receivers = append(o.Receivers, queue.Receiver{Receiver: r, Notify: c.notify})
 	}
 	return o
 }
@@ -102,6 +103,45 @@ func TestChangeIsNotifiedTwice(t *testing.T) {
 		eventually(t, "the receiver that is down is called again", func() bool { tried, _ := down.count(); return tried > 1 })
 		down.setDown(false)
 		eventually(t, "the other receiver is up to date", func() bool { return !q.behind(t, "edge_down") })
+	})
+}
+
+// A receiver with a quiet time is called once, after the last of many changes, and at the
+// latest after ten times that time. It is not behind while it may wait.
+func TestQuietTime(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db database) {
+		c := &cdn{}
+		o := notifying(map[string]*cdn{"edge": c}, time.Second)
+		o.Receivers[0].Calls, o.Receivers[0].Quiet = 1, 1500*time.Millisecond
+		q := db(t, o)
+		q.start(t)
+
+		var last time.Time
+		for range 4 {
+			last = time.Now()
+			q.change(t)
+			if q.behind(t, "edge") {
+				t.Error("it is behind while it waits")
+			}
+			time.Sleep(300 * time.Millisecond)
+		}
+		eventually(t, "it is called", func() bool { _, calls := c.count(); return len(calls) > 0 })
+		if _, calls := c.count(); calls[0].Sub(last) < time.Second {
+			t.Errorf("the last change was at %v, the call at %v", last, calls[0])
+		}
+
+		// Changes that never end do not put the call off for ever.
+		before, began := 1, time.Now()
+		for time.Since(began) < 40*time.Second {
+			q.change(t)
+			if _, calls := c.count(); len(calls) > before {
+				break
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		if waited := time.Since(began); waited < 12*time.Second || waited > 35*time.Second {
+			t.Errorf("it was called after %v of changes", waited)
+		}
 	})
 }
 

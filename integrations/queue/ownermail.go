@@ -59,8 +59,9 @@ func (w *ownerWorker) Timeout(*river.Job[ownerArgs]) time.Duration {
 	return lead.SalesMail.AttemptTime() - resultTime
 }
 
-// Work sends a mail. A mail that the server rejects, that has failed too often or that was
-// repeated without a confirmation is dropped. River stores the output of a job at once.
+// Work sends a mail. A mail that is not to be sent, that the server rejects, that has
+// failed too often or that was repeated without a confirmation is dropped. River stores
+// the output of a job at once.
 func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error {
 	h := &HandOvers{job: job.ID, parts: map[string]lead.HandOver{}}
 	_ = json.Unmarshal(job.Output(), &h.parts) // empty at first
@@ -76,11 +77,16 @@ func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error
 	})
 	w.Observe(ownerMail, outcomeOf(ctx, err))
 
-	if err == nil {
+	unsent, decided := errors.AsType[*UnsentError](err)
+	switch {
+	case err == nil:
+		return nil
+	case decided && unsent.Until.IsZero():
+		w.Log.Info().Int64("job", job.ID).Str("reason", describe(err)).Msg("not notifying an owner of assigned leads")
 		return nil
 	}
 	w.Log.Warn().Int64("job", job.ID).Str("reason", describe(err)).Msg("cannot notify an owner of assigned leads")
-	if unsent, ok := errors.AsType[*UnsentError](err); ok {
+	if decided {
 		return river.JobSnooze(time.Until(unsent.Until))
 	}
 	if upstream.KindOf(err) == upstream.Rejected || errors.Is(err, lead.ErrUnconfirmed) {

@@ -79,9 +79,15 @@ type Options struct {
 // TargetConfig configures the deliveries to one target.
 type TargetConfig struct {
 	Name       lead.Target
-	Off        string  // why no deliveries are created; existing ones are still attempted
-	MaxWorkers int     // simultaneous attempts
-	PerSecond  float64 // attempts per second; 0: no limit
+	Off        bool              // no deliveries are created; existing ones are still attempted
+	NoMail     lead.NoMailReason // if it is off: why visitors get no mails
+	MaxWorkers int               // simultaneous attempts
+	PerSecond  float64           // attempts per second; 0: no limit
+
+	// Events are delivered besides the leads. Those in Always are delivered even if the
+	// target was not sent the lead itself.
+	Events []lead.Event
+	Always []lead.Event
 }
 
 // Handlers process the jobs of a queue.
@@ -115,7 +121,7 @@ const (
 // Queue delivers leads once it is started. The state of the deliveries is in the store.
 type Queue struct {
 	Options
-	Store     *store.Store // must be set before Start
+	Store     *store.Store
 	targets   map[lead.Target]*target
 	receivers map[string]*receiver
 	client    client
@@ -133,10 +139,12 @@ type client interface {
 	) ([]*rivertype.JobInsertResult, error)
 }
 
-// New returns a queue over River's driver for a database, whose pool must outlive it, and
-// the queue for the transactions of its store. Jobs can be inserted immediately;
-// [Queue.Start] runs them.
-func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*Queue, store.Queue[TTx], error) {
+// New returns a queue over River's driver for a database, whose pool must outlive it, with
+// the store that newStore returns for the queue of its transactions. Jobs can be inserted
+// once the database is connected; [Queue.Start] runs them.
+func New[TDriver riverdriver.Driver[TTx], TTx any](
+	driver TDriver, o Options, newStore func(store.Queue[TTx]) (*store.Store, error),
+) (*Queue, error) {
 	q := &Queue{
 		Options:   o,
 		targets:   map[lead.Target]*target{},
@@ -171,11 +179,12 @@ func New[TDriver riverdriver.Driver[TTx], TTx any](driver TDriver, o Options) (*
 		RescueStuckJobsAfter: lead.CMS.AttemptTime(),
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
+		return nil, fmt.Errorf("setting up the queue: %w", err)
 	}
 
 	q.client = c
-	return q, func(tx TTx) store.Jobs { return inTx[TDriver, TTx]{o, c, tx} }, nil
+	q.Store, err = newStore(func(tx TTx) store.Jobs { return inTx[TDriver, TTx]{o, c, tx} })
+	return q, err
 }
 
 // riverLog returns a logger for River that forwards only warnings and errors, and limits

@@ -19,6 +19,12 @@ type Try struct {
 	delivery lead.Delivery
 }
 
+// Keep stores with the delivery which records of the CRM it has made or found.
+func (t *Try) Keep(found lead.Records) {
+	known := &t.delivery.Records
+	known.Contact, known.Deal = cmp.Or(found.Contact, known.Contact), cmp.Or(found.Deal, known.Deal)
+}
+
 func newTry(s *store.Store, l *lead.Lead, d lead.Delivery) *Try {
 	t := &Try{Lead: l, delivery: d}
 	t.HandOvers = HandOvers{
@@ -28,6 +34,19 @@ func newTry(s *store.Store, l *lead.Lead, d lead.Delivery) *Try {
 	}
 	return t
 }
+
+// Event returns what happened to the lead. An erased lead has only its id.
+func (t *Try) Event() lead.Event { return t.delivery.Event }
+
+// Detail returns the details of the event.
+func (t *Try) Detail() lead.EventDetail { return t.delivery.Detail }
+
+// At returns when the event happened.
+func (t *Try) At() time.Time { return t.delivery.CreatedAt }
+
+// Number distinguishes the delivery from all others of the same lead, target and event,
+// including its own former sendings.
+func (t *Try) Number() int64 { return t.delivery.Number + t.delivery.Sending }
 
 // Sending returns how often the delivery was restarted, for example by an operator. It
 // stays the same while the delivery is retried.
@@ -51,14 +70,11 @@ func (t *Try) Arrive(ctx context.Context, part string) error {
 	return t.save(context.WithoutCancel(ctx))
 }
 
-// VisitorAddress returns the recipient of the mail to the visitor.
-func (t *Try) VisitorAddress() string { return cmp.Or(t.delivery.Recipient, t.Contact.Email) }
-
 // HandOvers limits how often a mail is handed over, since its recipient would get each
 // repetition. What was handed over without a response is stored, and survives a kill.
 type HandOvers struct {
 	job   int64
-	mu    sync.Mutex // guards parts
+	mu    sync.Mutex // guards parts, and the parts of the delivery that arrived
 	parts map[string]lead.HandOver
 	save  func(ctx context.Context) error
 }
@@ -111,16 +127,20 @@ func (h *HandOvers) wait(o lead.HandOver) error {
 	if o.Job != h.job || time.Now().After(until) {
 		return nil
 	}
-	return &UnsentError{Reason: lead.ErrUnconfirmed.Error(), Until: until}
+	return &UnsentError{Code: lead.MailUnconfirmed, Until: until}
 }
 
 // UnsentError is the decision of a [Send] not to deliver. Without a time, the delivery
 // ends as [lead.NotSent]. With one, it waits until then without delaying others, and the
 // attempt does not count.
 type UnsentError struct {
-	Reason string // free of personal data
-	Until  time.Time
+	Code  lead.NoMailReason
+	Until time.Time
+	Err   error // the failure that led to it; nil: none
 }
 
 // Error returns the reason.
-func (e *UnsentError) Error() string { return e.Reason }
+func (e *UnsentError) Error() string { return string(e.Code) }
+
+// Unwrap returns the failure.
+func (e *UnsentError) Unwrap() error { return e.Err }

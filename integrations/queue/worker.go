@@ -75,7 +75,9 @@ func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.D
 	}
 
 	began := time.Now()
-	err := w.send(ctx, t, newTry(w.Store, l, *d))
+	try := newTry(w.Store, l, *d)
+	err := w.send(ctx, t, try)
+	d.Records = try.delivery.Records
 	outcome := outcomeOf(ctx, err)
 	w.settle(t, d, outcome, err)
 	if outcome == OutcomeDelivered {
@@ -96,6 +98,11 @@ func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 			w.Log.Error().Str("target", string(t.Name)).Str("panic", w.panics.Describe("a value")).Msg("delivery panicked")
 		}
 	}()
+	if try.Event() == lead.Created && len(t.Events) > 0 {
+		if err := w.Store.NoteAnnounced(ctx, try.Lead); err != nil {
+			return err
+		}
+	}
 	return w.handlers.Send[t.Name](ctx, try)
 }
 
@@ -103,22 +110,34 @@ func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 // error requires it. A best-effort delivery, which does not affect its lead, never fails:
 // it ends as not sent.
 func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error) {
-	d.Paused = ""
+	d.Paused, d.Code = "", ""
 	now, reason := time.Now().UTC(), describe(err)
+	failed := func() {
+		d.Errors = append(d.Errors, lead.Attempt{Number: d.Attempts, At: now, Error: reason})
+		d.Errors = d.Errors[max(0, len(d.Errors)-maxErrors):]
+	}
+
 	switch outcome {
 	case OutcomeDelivered:
 		d.State, d.FinishedAt = lead.Delivered, now
 		return
-	case OutcomeNotSent, OutcomeUnconfirmed:
-		d.State, d.FinishedAt, d.Reason = lead.DeliveryState(outcome), now, reason
+	case OutcomeUnconfirmed:
+		d.State, d.FinishedAt, d.Code = lead.Unconfirmed, now, lead.MailUnconfirmed
 		return
 	case OutcomeInterrupted:
 		d.Attempts--
 		return
+	case OutcomeNotSent:
+		unsent, _ := errors.AsType[*UnsentError](err)
+		d.State, d.FinishedAt, d.Code = lead.NotSent, now, unsent.Code
+		if unsent.Err != nil {
+			failed()
+		}
+		return
 	case OutcomePostponed:
 		unsent, _ := errors.AsType[*UnsentError](err)
 		d.Attempts--
-		d.NextAt, d.Paused = unsent.Until, reason
+		d.NextAt, d.DueAt, d.Code = unsent.Until, unsent.Until, unsent.Code
 		return
 	}
 
@@ -127,17 +146,17 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 		return
 	}
 
-	ended := outcome == OutcomeRejected || d.Attempts >= d.MaxAttempts
-	if ended && t.Name.BestEffort() {
-		d.State, d.FinishedAt, d.Reason = lead.NotSent, now, reason
-		return
-	}
-	d.Errors = append(d.Errors, lead.Attempt{Number: d.Attempts, At: now, Error: reason})
-	d.Errors = d.Errors[max(0, len(d.Errors)-maxErrors):]
-	if ended {
-		d.State, d.FinishedAt = lead.Failed, now
-	} else {
+	failed()
+	rejected := outcome == OutcomeRejected
+	switch {
+	case !rejected && d.Attempts < d.MaxAttempts:
 		d.State, d.NextAt = lead.Retrying, now.Add(w.backoff(d.Attempts))
+	case !t.Name.BestEffort():
+		d.State, d.FinishedAt = lead.Failed, now
+	case rejected:
+		d.State, d.FinishedAt, d.Code = lead.NotSent, now, lead.MailFailed
+	default:
+		d.State, d.FinishedAt, d.Code = lead.NotSent, now, lead.MailRefused
 	}
 }
 
@@ -208,14 +227,14 @@ func outcomeOf(ctx context.Context, err error) Outcome {
 	return OutcomeUnexpected
 }
 
-// describe returns the text of an error for storage and logs. The texts of known errors
+// describe returns the message of an error for storage and logs. Those of known errors
 // contain no personal data; any other error is described by its type only.
 func describe(err error) string {
 	if e, ok := errors.AsType[*upstream.Error](err); ok {
 		return upstream.Redact(e.Error())
 	}
 	if e, ok := errors.AsType[*UnsentError](err); ok {
-		return e.Reason
+		return e.Error()
 	}
 	for _, known := range []error{
 		context.DeadlineExceeded, store.ErrUnavailable, lead.ErrUnconfirmed, errPanic,

@@ -86,18 +86,39 @@ func New(opts Options) *Client {
 	return &Client{opts, &http.Client{Transport: traced(opts.System, opts.Transport), CheckRedirect: stay}}
 }
 
+// dialTimeout limits the time for a connection.
+const dialTimeout = 5 * time.Second
+
 // newTransport returns the default transport of a client. It honors HTTPS_PROXY and
 // NO_PROXY.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        60 * time.Second,
 		TLSHandshakeTimeout:    5 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
+}
+
+// Transport returns a transport for a library that makes its own calls. It limits the
+// header and the body of a response, in bytes.
+func Transport(maxBody int64) http.RoundTripper { return limited{newTransport(), maxBody} }
+
+type limited struct {
+	*http.Transport
+	maxBody int64
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := l.Transport.RoundTrip(r)
+	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, l.maxBody)
+	}
+	return response, err
 }
 
 // Do makes one call. An error is an *Error and means that no complete response arrived; the

@@ -8,11 +8,15 @@ import (
 	"strings"
 )
 
-// Endpoint is a single URL that is called, such as that of a webhook. Only the status of its
-// responses matters.
+// Endpoint is a single URL that is called, such as that of a webhook. Its client decides
+// whether more than the status of a response matters.
 type Endpoint struct {
 	client *Client
 	path   string
+
+	// Refusal returns why an accepted request was refused all the same, as the body of the
+	// response states. Optional: nil if only the status matters.
+	Refusal func(body []byte) (reason string)
 }
 
 // NewEndpoint returns the endpoint at the BaseURL of the options. If public is set, its host
@@ -37,7 +41,7 @@ func NewEndpoint(o Options, public bool) (*Endpoint, error) {
 	if u.RawQuery != "" {
 		path += "?" + u.RawQuery
 	}
-	return &Endpoint{New(o), path}, nil
+	return &Endpoint{client: New(o), path: path}, nil
 }
 
 // Send calls the endpoint.
@@ -58,8 +62,13 @@ func (e *Endpoint) Send(ctx context.Context, req Request) error {
 	case http.StatusConflict:
 		kind = Unavailable // an earlier try may still be running
 	}
-	if kind == "" {
-		return nil
+	if kind != "" {
+		return e.client.Failure(req.Op, resp, kind, "")
 	}
-	return e.client.Failure(req.Op, resp, kind, "")
+	if e.Refusal != nil {
+		if reason := e.Refusal(resp.Body); reason != "" {
+			return e.client.Failure(req.Op, resp, Unavailable, reason)
+		}
+	}
+	return nil
 }

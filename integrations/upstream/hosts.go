@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
-	"time"
 
 	"code.dny.dev/ssrf"
 )
@@ -62,11 +62,41 @@ func (a *AllowedHosts) Check(u *url.URL) error {
 }
 
 // Transport returns a transport that refuses an allowed name if it resolves to an IP address
-// that is not public, unless the hosts include that IP address. It uses no proxy.
-func (a *AllowedHosts) Transport() *http.Transport {
-	t := newTransport()
-	t.Proxy, t.DialContext = nil, (&net.Dialer{Timeout: 5 * time.Second, Control: a.publicOnly}).DialContext
-	return t
+// that is not public, unless the hosts include that IP address. Behind a proxy it looks the
+// name up before the request; a name that only the proxy can resolve is left to it.
+func (a *AllowedHosts) Transport() http.RoundTripper {
+	direct := newTransport()
+	direct.Proxy = nil
+	direct.DialContext = (&net.Dialer{Timeout: dialTimeout, Control: a.publicOnly}).DialContext
+	return guarded{a, direct, newTransport()}
+}
+
+// guarded sends a request directly or through the proxy of the environment, whose own
+// address may be private.
+type guarded struct {
+	hosts           *AllowedHosts
+	direct, proxied *http.Transport
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	proxy, err := http.ProxyFromEnvironment(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading HTTPS_PROXY: %w", err)
+	}
+	if proxy == nil {
+		return g.direct.RoundTrip(r)
+	}
+
+	ctx, cancel := context.WithTimeout(r.Context(), dialTimeout/2)
+	defer cancel()
+	found, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", r.URL.Hostname())
+	for _, ip := range found {
+		if err := g.hosts.checkIP(ip); err != nil {
+			return nil, err
+		}
+	}
+	return g.proxied.RoundTrip(r)
 }
 
 func (a *AllowedHosts) publicOnly(_, address string, _ syscall.RawConn) error {
@@ -74,8 +104,12 @@ func (a *AllowedHosts) publicOnly(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return fmt.Errorf("checking an address: %w", err)
 	}
+	return a.checkIP(to.Addr())
+}
 
-	ip := to.Addr().Unmap().WithZone("")
+// checkIP returns an ErrHostNotAllowed unless an IP address is public or among the hosts.
+func (a *AllowedHosts) checkIP(ip netip.Addr) error {
+	ip = ip.Unmap().WithZone("")
 	for _, host := range a.hosts {
 		if named, err := netip.ParseAddr(host.Hostname()); err == nil && named.Unmap() == ip {
 			return nil

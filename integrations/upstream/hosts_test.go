@@ -1,9 +1,76 @@
 package upstream
 
 import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
+	"strings"
 	"testing"
 )
+
+// proxied has the addresses that the proxy of the tests was asked for. Requests to this
+// machine never use a proxy.
+var proxied = make(chan string, 100)
+
+// TestMain starts a proxy before net/http reads the environment, which it does once.
+func TestMain(m *testing.M) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxied <- r.URL.Host
+		_, _ = io.WriteString(w, "{}")
+	}))
+	_ = os.Setenv("HTTP_PROXY", proxy.URL)
+	_ = os.Setenv("NO_PROXY", "direct.invalid,.internal.invalid")
+	code := m.Run()
+	proxy.Close()
+	os.Exit(code)
+}
+
+// TestProxy sends requests of every kind through the proxy of the environment, which is on
+// a private address itself. A guarded name must not resolve to a private address.
+func TestProxy(t *testing.T) {
+	self, err := os.Hostname()
+	if _, unknown := net.LookupHost(self); err != nil || unknown != nil {
+		self = "localhost" // never proxied, and not public
+	}
+	for _, tc := range []struct {
+		address string
+		guarded bool
+		want    string // a part of the error; empty: the proxy is asked
+	}{
+		{"http://only-the-proxy-knows.invalid/hook", true, ""},
+		{"http://only-the-proxy-knows.invalid/hook", false, ""},
+		{"http://10.1.2.3/hook", false, ""},
+		{"http://10.1.2.3/hook", true, ""}, // allowed, since the host is named by its address
+		{"http://" + self + "/hook", true, "not public"},
+		{"http://direct.invalid/hook", true, "no such host"},
+		{"http://direct.invalid/hook", false, "no such host"},
+		{"http://a.internal.invalid/hook", true, "no such host"},
+	} {
+		var err error
+		if tc.guarded {
+			var e *Endpoint
+			e, err = NewEndpoint(Options{System: "s", BaseURL: tc.address}, true)
+			if err == nil {
+				err = e.Send(t.Context(), Request{Op: "calling"})
+			}
+		} else {
+			_, err = New(Options{System: "s", BaseURL: tc.address}).Do(t.Context(), Request{Op: "calling", Path: "/hook"})
+		}
+
+		asked := ""
+		select {
+		case asked = <-proxied:
+		default:
+		}
+		if u, _ := url.Parse(tc.address); (tc.want == "") != (asked == u.Host) || (err == nil) != (tc.want == "") ||
+			err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s, guarded: %v: the proxy was asked for %q, %v, want %q", tc.address, tc.guarded, asked, err, tc.want)
+		}
+	}
+}
 
 func TestAllowedHosts(t *testing.T) {
 	t.Parallel()

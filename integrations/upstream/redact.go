@@ -13,7 +13,7 @@ const maxDetail = 300
 // maxScanned is the number of characters that are examined. The rest is dropped.
 const maxScanned = 4096
 
-// Patterns of the values that are removed from texts of other systems. Their order
+// Patterns of the values that are removed from messages of other systems. Their order
 // matters, because a URL's query may contain an e-mail address.
 var (
 	urlQuery = regexp.MustCompile(`(?i)(https?://[^\s"'<>?#]*)[?#][^\s"'<>]*`)
@@ -23,7 +23,7 @@ var (
 	phone    = regexp.MustCompile(`\+\d[\d\s().-]{5,}\d`)
 )
 
-// Redact makes a text from another system safe for logs. It removes tokens, e-mail
+// Redact makes a message from another system safe for logs. It removes tokens, e-mail
 // addresses, international telephone numbers, control characters, the queries and
 // passwords of URLs, and the private values (in any letter case), and it limits the
 // length.
@@ -42,7 +42,7 @@ func Redact(text string, private ...string) string {
 	return cut(text, maxDetail)
 }
 
-// The function without removes a private value from a text. A value of one or two letters
+// The function without removes a private value from a message. A value of one or two letters
 // is removed only where it is a separate word.
 func without(text, private string) string {
 	if private == "" {

@@ -203,7 +203,7 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 	}
 }
 
-// cutOff sends a text and closes the connection. If the text is empty, it resets the
+// cutOff sends a string and closes the connection. If it is empty, it resets the
 // connection.
 func cutOff(w http.ResponseWriter, text string) {
 	conn, _, err := http.NewResponseController(w).Hijack()

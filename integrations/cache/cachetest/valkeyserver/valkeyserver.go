@@ -76,9 +76,12 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 // URL returns the address in the form of CACHE_URL.
 func (s *Server) URL() string { return "valkey://" + s.Addr() }
 
-// Start starts a stopped server and waits until it replies. The server restores its data
-// from disk, but saves data only if args enable it.
+// Start starts the server, unless it is running, and waits until it replies. The server
+// restores its data from disk, but saves data only if args enable it.
 func (s *Server) Start() error {
+	if s.cmd != nil {
+		return nil
+	}
 	logFile := filepath.Join(s.dir, "server.log")
 	cmd := exec.CommandContext(context.Background(), s.binary, append([]string{
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1",
