@@ -12,18 +12,18 @@ import (
 var blanks = strings.NewReplacer("\r\n", "\n", "\r", "\n",
 	"\t", " ", "\v", " ", "\f", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ")
 
-// hidden matches the control characters and tag characters that are removed from a text.
+// hidden matches the control characters and tag characters that are removed from a string.
 // Its group matches the tags that stay, in the flag of a region such as Scotland.
 var hidden = regexp.MustCompile(`(\x{1F3F4}[\x{E0030}-\x{E0039}\x{E0061}-\x{E007A}]{3,6}\x{E007F})|` +
 	`[\x00-\x09\x0B-\x1F\x7F-\x9F\x{E0000}-\x{E007F}]`)
 
-// Clean returns a text in the form in which every field accepts it: without control
+// Clean returns a string in the form in which every field accepts it: without control
 // characters, without the blanks and invisible marks around it that pasted text often has,
-// and with line feeds as the only line breaks. It is empty if the text has no visible
+// and with line feeds as the only line breaks. It is empty if the string has no visible
 // character, for example only a zero-width space or a Hangul filler.
 func Clean(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return strings.Trim(s, " ") // most texts; rest-vs-nethttp is a fifth higher for it
+		return strings.Trim(s, " ") // most strings; rest-vs-nethttp is a fifth higher for it
 	}
 
 	s = strings.TrimLeftFunc(hidden.ReplaceAllString(blanks.Replace(s), "$1"), unseen)

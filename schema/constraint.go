@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +21,9 @@ const (
 	MaxNameLength  = 100
 	MaxSlugLength  = 64
 	MaxFeatures    = 50
+	MaxQuantities  = MaxFeatures + 3
+	MinCount       = 0.01
+	MaxCount       = 1e6
 	MaxAmount      = 1e9
 	MaxAttribution = 200
 	MaxConsentText = 1000
@@ -33,6 +37,8 @@ type constraint struct {
 	MaxDistinctItems int // 0 if unbounded
 	MaxItems         int // 0 if unbounded
 	Min, Max         *float64
+	Decimals         *int
+	Unique           string // name of a field of the items
 	Format           ConstraintFormat
 	NotAbove         string // name of the sibling field
 	NotEmpty         bool
@@ -78,6 +84,11 @@ func (c *constraint) number(n float64) FieldError {
 	case c.Max != nil && n > *c.Max:
 		return bounded("", FieldCodeAboveMax, "max", *c.Max, fmt.Sprintf("must be at most %.10g", *c.Max))
 	}
+
+	_, decimals, _ := strings.Cut(strconv.FormatFloat(n, 'f', -1, 64), ".")
+	if c.Decimals != nil && len(decimals) > *c.Decimals {
+		return bounded("", FieldCodeTooPrecise, "max", *c.Decimals, fmt.Sprintf("must have at most %d decimals", *c.Decimals))
+	}
 	return FieldError{}
 }
 
@@ -114,7 +125,7 @@ var (
 // _, and has at most 64 characters.
 func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && slugForm.MatchString(s) }
 
-// check returns an error if a text does not have the format. Identifiers must not have
+// check returns an error if a string does not have the format. Identifiers must not have
 // white space around them.
 func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
 	switch {

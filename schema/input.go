@@ -93,6 +93,21 @@ func Fields(set ast.SelectionSet) []*ast.Field {
 	return fields
 }
 
+// FieldAt returns the selected field at a path below a selection, such as contact.email, or nil.
+func FieldAt(set ast.SelectionSet, path string) *ast.Field {
+	name, below, deeper := strings.Cut(path, ".")
+	for _, f := range Fields(set) {
+		switch {
+		case f.Alias != name:
+		case deeper:
+			return FieldAt(f.SelectionSet, below)
+		default:
+			return f
+		}
+	}
+	return nil
+}
+
 // inputCheck is the state of the check of one operation.
 type inputCheck struct {
 	*InputChecker
@@ -302,6 +317,13 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 
 		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.MaxDistinctItems {
 			distinct[strings.TrimSpace(s)] = true
+		}
+		if object, ok := item.(map[string]any); ok && con != nil && con.Unique != "" {
+			s, _ := object[con.Unique].(string)
+			if distinct[s] && s != "" {
+				c.add(Invalid(fmt.Sprintf("[%d].%s", i, con.Unique), FieldCodeRepeated, "must not be repeated"))
+			}
+			distinct[s] = true
 		}
 	}
 

@@ -42,8 +42,8 @@ type AuditEntry struct {
 	Action AuditAction `json:"action"`
 	// Id of the lead; null if the action concerned no lead or several.
 	Lead *string `json:"lead"`
-	// Details as a JSON object, such as the filter of a list (without the search text) or the number of leads.
-	Detail string `json:"detail"`
+	// Details, an object such as the filter of a list (without the search text) or the number of leads.
+	Detail any `json:"detail"`
 	// Hash of this entry together with the previous one.
 	Hash string `json:"hash"`
 }
@@ -118,6 +118,9 @@ type ContactPhoneNumber struct {
 type ContentChange struct {
 	// Keys of the content that may have changed, such as `content:locale:en`.
 	Keys []string `json:"keys"`
+	// State of all content, published or not. Responses to previews carry the state that they were built from in the header
+	// `X-Content-Revision`.
+	Revision string `json:"revision"`
 }
 
 // One published document of the CMS.
@@ -133,6 +136,10 @@ type ContentDocument struct {
 	// All other fields as stored in the CMS, except those that begin with `_`. An object with an `asset` also has its `url`, and
 	// an image its `width` and `height`. References are as stored, or resolved as the argument `resolve` states.
 	Fields any `json:"fields"`
+	// The same document in the site's other languages, for `hreflang` and a language switch. Translations are those that the
+	// CMS's plugin for translations lists. A document without a language is its own translation, unless its slug is kept by
+	// language and lacks that one. They are charged like references that `resolve` replaces.
+	Translations []*ContentTranslation `json:"translations"`
 }
 
 // The content of one language.
@@ -147,6 +154,24 @@ type ContentHealth struct {
 	Types []*ContentTypeHealth `json:"types"`
 }
 
+// A part of the documents that match a query.
+type ContentPage struct {
+	// The documents from `offset` on, at most `first`.
+	Documents []*ContentDocument `json:"documents"`
+	// Number of all matching documents, whatever `first` and `offset` are.
+	Total int `json:"total"`
+}
+
+// A document in another language.
+type ContentTranslation struct {
+	// Language.
+	Locale Locale `json:"locale"`
+	// Slug in that language; null if the document has none.
+	Slug *string `json:"slug"`
+	// Id in the CMS (`_id`).
+	ID string `json:"id"`
+}
+
 // The served documents of one type, in one language.
 type ContentTypeHealth struct {
 	// The type, such as `heroSection`.
@@ -157,12 +182,32 @@ type ContentTypeHealth struct {
 	UpdatedAt *time.Time `json:"updatedAt"`
 }
 
+// Result of a declined request for deletion.
+type DeclinedDeletion struct {
+	// The lead.
+	Lead *Lead `json:"lead"`
+	// True: a mail to the visitor is under way. False: no mail is sent, so write to the visitor.
+	Mailed bool `json:"mailed"`
+}
+
+// Result of a change of deliveries.
+type DeliveriesPayload struct {
+	// Number of changed deliveries. Those that no longer exist are not counted.
+	Changed int `json:"changed"`
+	// The changed deliveries, at most 500.
+	Deliveries []*Delivery `json:"deliveries"`
+}
+
 // A delivery of a lead to one system.
 type Delivery struct {
 	// Number of the delivery.
 	ID string `json:"id"`
 	// The system.
 	Target lead.Target `json:"target"`
+	// What it notifies the system of.
+	Event lead.Event `json:"event"`
+	// Reference of its lead, which may be erased.
+	Reference string `json:"reference"`
 	// State of the delivery.
 	State lead.DeliveryState `json:"state"`
 	// When it was created.
@@ -180,8 +225,8 @@ type Delivery struct {
 	// Why it has not arrived: the last failure, why its target is paused, why it was not sent, or why an operator dismissed it.
 	// Only the operator's words may contain personal data.
 	Reason *string `json:"reason"`
-	// Why the mail was not sent, or waits, if no failure is the reason.
-	NoMailReason *NoMailReason `json:"noMailReason"`
+	// Why the mail was not sent, or waits. With `REFUSED` and `FAILED`, `reason` has the message of the mail server.
+	NoMailReason *lead.NoMailReason `json:"noMailReason"`
 	// Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer.
 	Email *string `json:"email"`
 	// The lead; null if it was erased.
@@ -204,6 +249,12 @@ type DeliveryEdge struct {
 	Node *Delivery `json:"node"`
 }
 
+// Result of a change of a delivery.
+type DeliveryPayload struct {
+	// The delivery after the change.
+	Delivery *Delivery `json:"delivery"`
+}
+
 // Comparison of leads with the records in the CMS and the CRM.
 type DeliveryVerification struct {
 	// Number of checked leads, excluding those in review or rejected.
@@ -218,29 +269,37 @@ type DeliveryVerification struct {
 	Targets []*VerifiedTarget `json:"targets"`
 }
 
+// Result of `endLogins`.
+type EndLoginsPayload struct {
+	// The ended logins.
+	Logins []*Login `json:"logins"`
+}
+
 // A place where personal data may be stored.
 type ErasurePlace struct {
-	// The place: `deliveries`, `cms`, `crm`, `mail` (files of development), `database` or `cache`.
-	Place string `json:"place"`
+	// The place.
+	Place ErasurePlaceName `json:"place"`
 	// Unit of the numbers, such as `documents`.
 	Unit string `json:"unit"`
 	// Number of units found; null if it is unknown.
 	Found *int `json:"found"`
 	// Number of units erased.
 	Erased int `json:"erased"`
-	// `unknown`, `nothing there`, `found`, `erased`, `failed`, or `kept` because another place failed.
-	State string `json:"state"`
+	// What became of the data there.
+	State ErasureState `json:"state"`
 	// The error, or a remark about the place.
 	Detail *string `json:"detail"`
 }
 
 // Result of an erasure. The address is the only personal data in it.
 type ErasureReceipt struct {
-	// The address, in lower case.
-	Email string `json:"email"`
+	// The address, in lower case; null if only a lead was erased.
+	Email *string `json:"email"`
+	// Reference of the lead, if only that was erased.
+	Lead *string `json:"lead"`
 	// True: nothing was changed.
 	DryRun bool `json:"dryRun"`
-	// True: everything that was found was erased.
+	// True: everything that was found was erased, except for what `remains` names.
 	Complete bool `json:"complete"`
 	// When the erasure ended.
 	FinishedAt time.Time `json:"finishedAt"`
@@ -250,7 +309,7 @@ type ErasureReceipt struct {
 	Failed int `json:"failed"`
 	// The searched places.
 	Places []*ErasurePlace `json:"places"`
-	// Copies that the service cannot erase, in words.
+	// What stays, in words: contacts and deals in the CRM that are not only the person's, and copies out of reach.
 	Remains []string `json:"remains"`
 }
 
@@ -263,9 +322,19 @@ type EstimateLine struct {
 	Slug *string `json:"slug"`
 	// Text in the requested language.
 	Label string `json:"label"`
-	// Amount in units of the currency: the choice's price, plus its percentage of all prices. It may be negative.
-	// Discounts are limited to a total of 100 percent: the last ones that exceed it are reduced.
+	// Amount in units of the currency: the choice's price, plus its percentage of the sum of all prices. It may be negative.
+	// Discounts of more than 100 percent in total are listed in full; the line `minimum` then raises the sum to the minimum.
 	Amount float64 `json:"amount"`
+	// Number of units; null for a choice without a unit.
+	Quantity *float64 `json:"quantity"`
+	// Unit, in the requested language, such as `m²`; null for a choice without one.
+	Unit *string `json:"unit"`
+	// Price of one unit, with at most four decimals; null without a unit, or if the units have different prices.
+	UnitPrice *float64 `json:"unitPrice"`
+	// Fixed price of a choice with a unit, a part of `amount`; null without a unit.
+	Flat *float64 `json:"flat"`
+	// Percentage of all prices that a choice with a unit adds, a part of `amount`; null without a unit.
+	Percent *float64 `json:"percent"`
 }
 
 // Progress and choices of visitors in the calculator.
@@ -284,6 +353,8 @@ type Funnel struct {
 	Untracked int `json:"untracked"`
 	// Number of leads submitted in that period that are in review.
 	InReview int `json:"inReview"`
+	// All numbers of the funnel as one table, for programs that calculate with it.
+	Rows []*FunnelRow `json:"rows"`
 }
 
 // How often a value was chosen.
@@ -296,6 +367,34 @@ type FunnelChoice struct {
 	Count int `json:"count"`
 	// Number of these sessions that submitted.
 	Submitted int `json:"submitted"`
+}
+
+// A number of the funnel. `section` says what is counted, and of what `dimension` and `value` are:
+//
+//   - `steps`: sessions that reached a step; `value` is the step.
+//   - `weeks`: the same for each week; `dimension` is the language, and `value` the step.
+//   - `choices`, `choices.submitted`: sessions with a choice, and those that submitted a quote; `dimension` is the field, and
+//     `value` the slug.
+//   - `sources.sessions`, `sources.estimates`, `sources.leads`: counts of a source, `dimension`, and campaign, `value`.
+//   - `sources.sums`, `sources.won`: its amounts by currency.
+//   - `leads`: leads; `value` is `all`, `untracked` or `in-review`.
+type FunnelRow struct {
+	// What is counted.
+	Section string `json:"section"`
+	// Start of the period; null: no bound.
+	From *time.Time `json:"from"`
+	// End of the period, which is excluded; null: no bound.
+	To *time.Time `json:"to"`
+	// See above; empty: unknown, or there is none.
+	Dimension string `json:"dimension"`
+	// See above; empty: unknown.
+	Value string `json:"value"`
+	// Currency of the amount; null without one.
+	Currency *string `json:"currency"`
+	// The number; null for an amount.
+	Count *int `json:"count"`
+	// The amount; null for a number.
+	Amount *float64 `json:"amount"`
 }
 
 // Results of a source and a campaign.
@@ -338,9 +437,9 @@ type FunnelSum struct {
 
 // Sessions last seen in one week, in one language.
 type FunnelWeek struct {
-	// ISO 8601 week in UTC, such as `2026-W47`.
+	// ISO 8601 week in `TIME_ZONE`, such as `2026-W47`.
 	Week string `json:"week"`
-	// Monday of the week, 00:00 UTC.
+	// First instant of the week's Monday in `TIME_ZONE`.
 	Start time.Time `json:"start"`
 	// Language of the leads; null for sessions without a lead, or whose lead has no language.
 	Locale *Locale `json:"locale"`
@@ -412,7 +511,7 @@ type Lead struct {
 	// Origin of the estimated range; null if the site had no price rules.
 	PriceStatus *lead.PriceStatus `json:"priceStatus"`
 	// Price of each choice; null if the site had no price rules.
-	Price *lead.Price `json:"price"`
+	Price *LeadPrice `json:"price"`
 	// Range sent by the client; null if the site had no price rules.
 	SentEstimate *LeadEstimate `json:"sentEstimate"`
 	// Message of the visitor, on one line or several; null for a viewer.
@@ -430,14 +529,27 @@ type Lead struct {
 	PDFURL *string `json:"pdfUrl"`
 	// Path of the quote's page on the public address; null for a viewer.
 	QuoteURL *string `json:"quoteUrl"`
-	// When the visitor asked for the deletion of the lead, on the quote's page; null: never.
-	DeletionRequestedAt *time.Time `json:"deletionRequestedAt"`
+	// Address of the contact's page in the CRM; null if the CRM has none or no delivery has reached it, and for a viewer.
+	CrmContactURL *string `json:"crmContactUrl"`
+	// Address of the deal's page in the CRM; null as above, or without deals.
+	CrmDealURL *string `json:"crmDealUrl"`
 	// Deliveries of the lead, oldest first. Null for a viewer.
 	Deliveries []*Delivery `json:"deliveries"`
 	// Why the visitor has not received a mail; null if it was sent or is under way, and for a viewer.
-	NoMailReason *NoMailReason `json:"noMailReason"`
+	NoMailReason *lead.NoMailReason `json:"noMailReason"`
+	// When the visitor asked for the deletion of the lead, on the quote's page; null: never.
+	DeletionRequestedAt *time.Time `json:"deletionRequestedAt"`
+	// When an operator declined that; null: never. The request is open as long as it is null and `deletionRequestedAt` is not.
+	DeletionDeclinedAt *time.Time `json:"deletionDeclinedAt"`
+	// Why it was declined, as the visitor reads it; null if it was not, and for a viewer.
+	DeletionReason *string `json:"deletionReason"`
 	// Outcome of the lead; null if it is unknown.
 	Outcome *LeadOutcome `json:"outcome"`
+	// When a person first answered the lead, in UTC: the first status other than `NEW`, the first note or the first use of the
+	// mail link in the inbox; null: not yet. The status `NEW` forgets an answer that was only a status.
+	AnsweredAt *time.Time `json:"answeredAt"`
+	// From when an operator wants to come back to the lead, in UTC; null: there is no such time.
+	FollowUpAt *time.Time `json:"followUpAt"`
 	// Address of the operator to whom the lead is assigned, in lower case; null if unassigned.
 	Owner *string `json:"owner"`
 	// Processing status of the lead.
@@ -462,10 +574,6 @@ type LeadConnection struct {
 	Edges []*LeadEdge `json:"edges"`
 	// Information about the next page.
 	PageInfo *PageInfo `json:"pageInfo"`
-	// The leads of the page as CSV, with the columns of `siteapi leads export` and times of `TIME_ZONE`. The first page begins
-	// with the column names, so the concatenated pages are a file for a spreadsheet. With `email` and no other filter, all other
-	// data stored about the person follows at the end. Null for a viewer.
-	CSV *string `json:"csv"`
 	// Numbers of leads that match the filter, on all pages. They are counted only if this field is selected.
 	Counts *LeadCounts `json:"counts"`
 }
@@ -478,6 +586,10 @@ type LeadCounts struct {
 	States []*LeadStateCount `json:"states"`
 	// Number of leads in each status, in the order of the enum. Statuses without a lead are omitted.
 	Statuses []*LeadStatusCount `json:"statuses"`
+	// Number of leads with an open request for deletion.
+	DeletionRequests int `json:"deletionRequests"`
+	// Number of leads whose `followUpAt` has come.
+	Due int `json:"due"`
 }
 
 // A lead in a page.
@@ -512,10 +624,70 @@ type LeadEvent struct {
 
 // A lead that could not be changed.
 type LeadFailure struct {
-	// Id or reference of the lead, as given in the request.
-	ID string `json:"id"`
+	// Id, reference or address of the lead, as given in the request.
+	Lead string `json:"lead"`
 	// Why the lead could not be changed.
 	Reason LeadFailureReason `json:"reason"`
+}
+
+// Selects leads: those that match all of its fields. An unknown value of `owner`, `source`, `campaign`, `projectType` or `consent`
+// fails with `BAD_USER_INPUT`, which names known ones.
+type LeadFilter struct {
+	// Search words. Each must be a prefix of a word of the name or the company, of one of the first words of the message
+	// (about 25), of the e-mail address or its domain, or of the PDF reference (the id), regardless of letter case,
+	// diacritics, apostrophes and punctuation around words; or a telephone number in any spelling, or at least its last 4
+	// digits. If omitted or empty, all leads match. For a viewer only a prefix of the reference matches.
+	Search *string `json:"search"`
+	// Only leads of this address, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer.
+	Email *string `json:"email"`
+	// Only leads in this state.
+	State *lead.State `json:"state"`
+	// Only leads with this status.
+	Status *lead.Status `json:"status"`
+	// Only leads assigned to the operator with this address, in any letter case; empty: unassigned leads. Viewers may also see
+	// owners and filter by them.
+	Owner *string `json:"owner"`
+	// Only leads in this language.
+	Locale *Locale `json:"locale"`
+	// Only leads of visitors who most recently came from this source, in any letter case; empty: from an unknown source.
+	// Viewers may also filter by it, because it names a medium, such as `newsletter`, not a person.
+	Source *string `json:"source"`
+	// Only leads of visitors who most recently came through this campaign; empty: through none. Fails with `FORBIDDEN` for a
+	// viewer.
+	Campaign *string `json:"campaign"`
+	// Only leads with this project type.
+	ProjectType *string `json:"projectType"`
+	// Only leads whose visitors consented to this purpose, such as `marketing`, and have not withdrawn the consent. Fails
+	// with `FORBIDDEN` for a viewer.
+	Consent *string `json:"consent"`
+	// Only leads whose estimated range is in this currency.
+	Currency *string `json:"currency"`
+	// Only leads whose estimated range has a lower bound of at least this amount. Amounts are not converted.
+	AmountFrom *float64 `json:"amountFrom"`
+	// Only leads whose estimated range has a lower bound of at most this amount.
+	AmountTo *float64 `json:"amountTo"`
+	// True: only leads with an open request for deletion.
+	DeletionRequested *bool `json:"deletionRequested"`
+	// Only leads submitted at this time or later.
+	Since *time.Time `json:"since"`
+	// Only leads submitted before this time.
+	Until *time.Time `json:"until"`
+	// Only leads with one of these results; leads in review or rejected have none. Empty: all leads.
+	Results []lead.Result `json:"results"`
+	// True: only leads that a person answered within 24 hours of their submission.
+	AnsweredWithinDay *bool `json:"answeredWithinDay"`
+	// True: only leads whose `followUpAt` has come.
+	Due *bool `json:"due"`
+}
+
+// Absolute addresses of pages about a lead.
+type LeadLinks struct {
+	// The page of the quote, at `SITE_URL`, for the visitor; null without that setting.
+	Quote *string `json:"quote"`
+	// The PDF of the quote, at `SITE_URL`; null without that setting.
+	PDF *string `json:"pdf"`
+	// The lead in the inbox, for operators; null if its address is not set.
+	Inbox *string `json:"inbox"`
 }
 
 // Outcome of a lead.
@@ -526,12 +698,94 @@ type LeadOutcome struct {
 	Amount *float64 `json:"amount"`
 	// Currency of the amount, ISO 4217, such as `EUR`; null without an amount.
 	Currency *string `json:"currency"`
+	// Why the lead was lost; null if it is unknown or the lead was not lost.
+	LossReason *lead.LossReason `json:"lossReason"`
+	// The same in words; null as above, and for a viewer.
+	LossNote *string `json:"lossNote"`
 	// When the operator set it, or when it changed in the CRM, in UTC.
 	At time.Time `json:"at"`
 	// Source of the outcome.
 	Source LeadOutcomeSource `json:"source"`
 	// The operator who set it, as listed by `operatorNames`. Null if the CRM set it, and for a viewer.
 	By *string `json:"by"`
+}
+
+// Result of a change of a lead.
+type LeadPayload struct {
+	// The lead after the change.
+	Lead *Lead `json:"lead"`
+}
+
+// Price of the choices of a lead.
+type LeadPrice struct {
+	// Parts of the lower bound.
+	Lines []*LeadPriceLine `json:"lines"`
+	// Slugs of the choices that have no price.
+	Unpriced []string `json:"unpriced"`
+	// Tax on the range when the lead was submitted, or the tax that it includes; null if the rules stated none, if there is
+	// no price, or if the client's range was kept and is not what the rules give.
+	Tax *lead.Tax `json:"tax"`
+	// The firm's note on taxes when the lead was submitted, in the default language; empty if there was none.
+	TaxNote string `json:"taxNote"`
+	// Identifies the price rules; null if it is unknown.
+	Revision *string `json:"revision"`
+	// Last day on which the price is valid, in `TIME_ZONE`, such as `2026-12-29`; null if it is unknown.
+	ValidUntil *string `json:"validUntil"`
+	// Whether the client sent another range.
+	Differs bool `json:"differs"`
+}
+
+// A part of the price of a lead, like an `EstimateLine`.
+type LeadPriceLine struct {
+	// Field of the choice, or `minimum` or `rounding`.
+	Field string `json:"field"`
+	// Slug of the choice; null for `minimum` and `rounding`.
+	Slug *string `json:"slug"`
+	// Amount in units of the currency.
+	Amount float64 `json:"amount"`
+	// Number of units; null for a choice without a unit.
+	Quantity *float64 `json:"quantity"`
+	// Unit in the default language; null for a choice without one.
+	Unit *string `json:"unit"`
+	// Price of one unit; null without a unit, or if the units have different prices.
+	UnitPrice *float64 `json:"unitPrice"`
+	// Fixed price of a choice with a unit, a part of `amount`; null without a unit.
+	Flat *float64 `json:"flat"`
+	// Percentage of all prices that a choice with a unit adds, a part of `amount`; null without a unit.
+	Percent *float64 `json:"percent"`
+}
+
+// Results of leads.
+type LeadReport struct {
+	// What the leads are grouped by.
+	By LeadReportGroup `json:"by"`
+	// The groups: months from the oldest, others from the one with the most leads, at most 50. The sum of all others follows as
+	// `(others)`. Groups without a lead are omitted.
+	Groups []*LeadReportRow `json:"groups"`
+	// All leads.
+	Total *LeadReportRow `json:"total"`
+}
+
+// Results of a group of leads. `leads` lists those of each number, with the filter that the number's description names.
+type LeadReportRow struct {
+	// The month, such as `2026-11`, source, campaign or owner; empty: unknown, or unassigned, and for `total`.
+	Name string `json:"name"`
+	// The later one of the month's start and the report's, for the filter `since`; null: no bound.
+	Since *time.Time `json:"since"`
+	// The earlier one of the month's end and the report's, for the filter `until`; null: no bound.
+	Until *time.Time `json:"until"`
+	// Number of leads (`results` with all values).
+	Leads int `json:"leads"`
+	// Number of leads that a person answered within 24 hours of their submission (and `answeredWithinDay`).
+	AnsweredWithinDay int `json:"answeredWithinDay"`
+	// Number of won leads (`results: [WON]`).
+	Won int `json:"won"`
+	// Number of lost leads (`results: [LOST]`).
+	Lost int `json:"lost"`
+	// Sums of the amounts of won leads, by currency. Won leads without an amount add nothing.
+	Amounts []*FunnelSum `json:"amounts"`
+	// Median time from the submission to the first answer of a person, in hours with two decimals; null if none was answered.
+	MedianHoursToAnswer *float64 `json:"medianHoursToAnswer"`
 }
 
 // Number of leads in a state.
@@ -550,10 +804,12 @@ type LeadStatusCount struct {
 	Count int `json:"count"`
 }
 
-// Result of a change of several leads.
-type LeadsChange struct {
+// Result of a change of leads.
+type LeadsPayload struct {
 	// Number of changed leads. A lead that needed no change counts neither here nor as failed.
 	Changed int `json:"changed"`
+	// The leads that did not fail, after the change, whether they needed one or not; at most 500.
+	Leads []*Lead `json:"leads"`
 	// The leads that could not be changed.
 	Failed []*LeadFailure `json:"failed"`
 }
@@ -578,6 +834,8 @@ type Login struct {
 	Name string `json:"name"`
 	// Role of the operator.
 	Role Role `json:"role"`
+	// The assistant to which the operator granted access, with the host that publishes it; null: a login to the inbox.
+	Client *string `json:"client"`
 	// When the login began.
 	StartedAt time.Time `json:"startedAt"`
 	// When the role will next be checked with the identity provider.
@@ -598,11 +856,15 @@ type Logo struct {
 type Mutation struct {
 }
 
-// Information about the next page.
+// Information about a page, as the Relay specification of cursor connections has it.
 type PageInfo struct {
 	// Whether there is another page.
 	HasNextPage bool `json:"hasNextPage"`
-	// Value of the argument `after` for the next page; null if this page is empty.
+	// False: lists are only read forward.
+	HasPreviousPage bool `json:"hasPreviousPage"`
+	// Cursor of the first entry; null if this page is empty.
+	StartCursor *string `json:"startCursor"`
+	// Cursor of the last entry, the value of the argument `after` for the next page; null if this page is empty.
 	EndCursor *string `json:"endCursor"`
 }
 
@@ -646,7 +908,7 @@ type PersonSession struct {
 	Email *string `json:"email"`
 	// Consent to storing the typed data; null if it was not given.
 	Consent *lead.Consent `json:"consent"`
-	// Selected options; `projectType` is empty if none was selected.
+	// Selected options.
 	Selections *lead.Selections `json:"selections"`
 	// Lower bound of the displayed range, in units of the currency; null if none.
 	Min *float64 `json:"min"`
@@ -660,9 +922,25 @@ type PersonSession struct {
 	FirstAttribution *lead.Attribution `json:"firstAttribution"`
 }
 
+// A page of calculator sessions.
+type PersonSessionConnection struct {
+	// The sessions of the page.
+	Edges []*PersonSessionEdge `json:"edges"`
+	// Information about the next page.
+	PageInfo *PageInfo `json:"pageInfo"`
+}
+
+// A calculator session in a page.
+type PersonSessionEdge struct {
+	// Position of the entry in the list.
+	Cursor string `json:"cursor"`
+	// The session.
+	Node *PersonSession `json:"node"`
+}
+
 // A postal address, each part as the editor wrote it.
 type PostalAddress struct {
-	// Street and number.
+	// Street and number; further lines follow line breaks.
 	Street *string `json:"street"`
 	// City.
 	City *string `json:"city"`
@@ -688,9 +966,13 @@ type QuoteEstimate struct {
 	Currency *string `json:"currency"`
 	// Parts of the lower bound: their amounts add up to it.
 	Lines []*EstimateLine `json:"lines"`
-	// Slugs of the choices that have no price.
+	// Slugs of the choices that have no price, or whose quantity is missing or not allowed.
 	Unpriced []string `json:"unpriced"`
-	// Last day on which a quote made today is valid, in UTC, such as `2026-12-23`; null if there is no price.
+	// Tax on the range, or the tax that it includes; null if the rules state none, or there is no price.
+	Tax *QuoteTax `json:"tax"`
+	// The firm's note on taxes, in the requested language; null if there is none.
+	TaxNote *string `json:"taxNote"`
+	// Last day on which a quote made today is valid, in `TIME_ZONE`, such as `2026-12-23`; null if there is no price.
 	ValidUntil *string `json:"validUntil"`
 	// Value to send with the quote as `estimate.revision`, so that the price is honored if it changes meanwhile; null if
 	// there is no price, if the price could not be stored, or in a preview.
@@ -709,9 +991,42 @@ type QuoteEstimateInput struct {
 	Max float64 `json:"max"`
 	// Currency, ISO 4217, such as `EUR`.
 	Currency string `json:"currency"`
-	// The `revision` of the `QuoteEstimate` shown to the visitor. If the price has changed since then, the shown one is honored
-	// for 24 hours. An unknown revision is ignored.
+	// The estimate's `revision`: if the price changes, the one that the visitor saw is honored for 24 hours.
 	Revision *string `json:"revision"`
+}
+
+// A choice of the calculator.
+type QuoteOption struct {
+	// Field of the selections: `projectType`, `features`, `complexity` or `timeline`.
+	Field string `json:"field"`
+	// Slug, the value to send.
+	Slug string `json:"slug"`
+	// Label in the requested language.
+	Label string `json:"label"`
+	// Position among the choices of the field, as editors gave it; null if they did not.
+	Order *float64 `json:"order"`
+	// Currency of the choice's prices and of the estimate, a code of ISO 4217: that of the price rules; null if there are none.
+	Currency *string `json:"currency"`
+	// Fixed price, in units of `currency`; null if the choice cannot be priced.
+	Price *float64 `json:"price"`
+	// Percentage of all prices that the choice adds; null if the choice cannot be priced.
+	Percent *float64 `json:"percent"`
+	// Unit in the requested language, such as `m²`; null if the choice has no quantity. The next fields are then null or empty.
+	Unit *string `json:"unit"`
+	// Price of one unit, with at most four decimals; null if `tiers` have it.
+	UnitPrice *float64 `json:"unitPrice"`
+	// Prices of one unit by quantity, rising; empty if there is one price.
+	Tiers []*QuoteTier `json:"tiers"`
+	// True: each unit has the price of its own tier. False: all have that of the tier with the quantity.
+	Graduated *bool `json:"graduated"`
+	// Smallest quantity. Each other is larger by a multiple of `step`.
+	MinQuantity *float64 `json:"minQuantity"`
+	// Largest quantity.
+	MaxQuantity *float64 `json:"maxQuantity"`
+	// Distance of quantities.
+	Step *float64 `json:"step"`
+	// Quantity that a form shows first.
+	Quantity *float64 `json:"quantity"`
 }
 
 // Page of a submitted quote.
@@ -736,7 +1051,7 @@ type QuotePageAction struct {
 
 // PDF summary of a submitted quote.
 type QuotePDF struct {
-	// File name for saving: `quote-<short id>.pdf`.
+	// File name for saving: `quote-<short id>.pdf`, `presupuesto-…` or `oferta-…` by its language.
 	FileName string `json:"fileName"`
 	// Media type: `application/pdf`.
 	ContentType string `json:"contentType"`
@@ -750,6 +1065,28 @@ type QuotePDF struct {
 	Content []byte `json:"content"`
 }
 
+// Tax of an estimate. The total is the bound and its tax, or the bound if that includes it.
+type QuoteTax struct {
+	// Rate in percent, with at most two decimals.
+	Percent float64 `json:"percent"`
+	// Name in the requested language, such as `VAT`; null if the editors gave none.
+	Label *string `json:"label"`
+	// True: the range includes the tax.
+	Included bool `json:"included"`
+	// Tax of the lower bound, in units of the currency.
+	Min float64 `json:"min"`
+	// Tax of the upper bound, in units of the currency.
+	Max float64 `json:"max"`
+}
+
+// The price of one unit for a range of quantities.
+type QuoteTier struct {
+	// Largest quantity of the tier; null for the last one.
+	UpTo *float64 `json:"upTo"`
+	// Price of one unit, with at most four decimals.
+	UnitPrice float64 `json:"unitPrice"`
+}
+
 // State of the service and its dependencies.
 type ServiceHealth struct {
 	// The checks.
@@ -760,6 +1097,12 @@ type ServiceHealth struct {
 	Cache *CacheStats `json:"cache"`
 	// Version of the program.
 	Version string `json:"version"`
+}
+
+// The picture of shared pages.
+type ShareImage struct {
+	// The picture; null until an editor chooses one.
+	Asset *ImageAsset `json:"asset"`
 }
 
 // Global configuration of the site, edited in the CMS (document type `siteSettings`).
@@ -777,7 +1120,7 @@ type SiteSettings struct {
 	SocialLinks *SocialLinks `json:"socialLinks"`
 	// Postal address.
 	Address *PostalAddress `json:"address"`
-	// Opening hours, a text for each day.
+	// Opening hours, one string for each day.
 	BusinessHours *BusinessHours `json:"businessHours"`
 	// Name of the site, or of the company.
 	Title *string `json:"title"`
@@ -785,6 +1128,10 @@ type SiteSettings struct {
 	Website *string `json:"website"`
 	// Absolute URL of the privacy policy.
 	PrivacyURL *string `json:"privacyUrl"`
+	// A sentence about the site, for search engines.
+	Description *string `json:"description"`
+	// The picture that is shown where a page of the site is shared.
+	ShareImage *ShareImage `json:"shareImage"`
 }
 
 // Profiles on other sites, each an absolute URL.
@@ -815,7 +1162,7 @@ type SubmitQuoteInput struct {
 	Locale *Locale `json:"locale"`
 	// Message of the visitor, at most 2,000 characters, on one line or several.
 	Message *string `json:"message"`
-	// Where the visitor came from. Without a source, the session's is kept. It is ignored when repeated requests are recognized.
+	// Where the visitor came from. Without a source, the session's is kept.
 	Attribution *lead.Attribution `json:"attribution"`
 	// Consents requested from the visitor, whether given or not.
 	Consents []*lead.Consent `json:"consents"`
@@ -891,7 +1238,7 @@ type Withdrawal struct {
 	DeletedLeads int `json:"deletedLeads"`
 	// Number of sessions whose typed data was erased.
 	Sessions int `json:"sessions"`
-	// The lead named by `id`; null if `id` was an address.
+	// The lead that was named; null if an address was.
 	Lead *Lead `json:"lead"`
 }
 
@@ -920,6 +1267,8 @@ const (
 	AuditActionWithdrawn AuditAction = "WITHDRAWN"
 	// A visitor asked for the deletion of a lead, on the page of the quote. The actor is `visitor`.
 	AuditActionDeletionRequested AuditAction = "DELETION_REQUESTED"
+	// A visitor's request for the deletion of a lead was declined. The reason stays with the lead.
+	AuditActionDeletionDeclined AuditAction = "DELETION_DECLINED"
 	// The outcome of a lead was set or cleared by an operator.
 	AuditActionOutcome AuditAction = "OUTCOME"
 	// A lead was assigned to an operator or unassigned.
@@ -928,6 +1277,10 @@ const (
 	AuditActionStatus AuditAction = "STATUS"
 	// A note was added to a lead.
 	AuditActionNote AuditAction = "NOTE"
+	// A person's first answer to a lead, other than a status or a note, was stored.
+	AuditActionAnswered AuditAction = "ANSWERED"
+	// The time from which an operator wants to come back to a lead was set or cleared.
+	AuditActionFollowUp AuditAction = "FOLLOW_UP"
 	// A lead was erased, or an erasure found no lead.
 	AuditActionErased AuditAction = "ERASED"
 	// An operator's login was ended by another operator.
@@ -947,10 +1300,13 @@ var AllAuditAction = []AuditAction{
 	AuditActionResent,
 	AuditActionWithdrawn,
 	AuditActionDeletionRequested,
+	AuditActionDeletionDeclined,
 	AuditActionOutcome,
 	AuditActionAssigned,
 	AuditActionStatus,
 	AuditActionNote,
+	AuditActionAnswered,
+	AuditActionFollowUp,
 	AuditActionErased,
 	AuditActionLoginEnded,
 	AuditActionPruned,
@@ -958,7 +1314,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionDismissed, AuditActionResent, AuditActionWithdrawn, AuditActionDeletionRequested, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionErased, AuditActionLoginEnded, AuditActionPruned:
+	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionDismissed, AuditActionResent, AuditActionWithdrawn, AuditActionDeletionRequested, AuditActionDeletionDeclined, AuditActionOutcome, AuditActionAssigned, AuditActionStatus, AuditActionNote, AuditActionAnswered, AuditActionFollowUp, AuditActionErased, AuditActionLoginEnded, AuditActionPruned:
 		return true
 	}
 	return false
@@ -1068,6 +1424,152 @@ func (e ConstraintFormat) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// Places where personal data may be stored.
+type ErasurePlaceName string
+
+const (
+	// Deliveries that have not ended.
+	ErasurePlaceNameDeliveries ErasurePlaceName = "DELIVERIES"
+	// The CMS.
+	ErasurePlaceNameCms ErasurePlaceName = "CMS"
+	// The CRM.
+	ErasurePlaceNameCrm ErasurePlaceName = "CRM"
+	// Mails that a service in development wrote to files.
+	ErasurePlaceNameMail ErasurePlaceName = "MAIL"
+	// The database.
+	ErasurePlaceNameDatabase ErasurePlaceName = "DATABASE"
+	// The receiver of the lead webhook, which may have the leads.
+	ErasurePlaceNameWebhook ErasurePlaceName = "WEBHOOK"
+	// The cache.
+	ErasurePlaceNameCache ErasurePlaceName = "CACHE"
+)
+
+var AllErasurePlaceName = []ErasurePlaceName{
+	ErasurePlaceNameDeliveries,
+	ErasurePlaceNameCms,
+	ErasurePlaceNameCrm,
+	ErasurePlaceNameMail,
+	ErasurePlaceNameDatabase,
+	ErasurePlaceNameWebhook,
+	ErasurePlaceNameCache,
+}
+
+func (e ErasurePlaceName) IsValid() bool {
+	switch e {
+	case ErasurePlaceNameDeliveries, ErasurePlaceNameCms, ErasurePlaceNameCrm, ErasurePlaceNameMail, ErasurePlaceNameDatabase, ErasurePlaceNameWebhook, ErasurePlaceNameCache:
+		return true
+	}
+	return false
+}
+
+func (e ErasurePlaceName) String() string {
+	return string(e)
+}
+
+func (e *ErasurePlaceName) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ErasurePlaceName(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ErasurePlaceName", str)
+	}
+	return nil
+}
+
+func (e ErasurePlaceName) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ErasurePlaceName) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ErasurePlaceName) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What became of the data in a place.
+type ErasureState string
+
+const (
+	// The place cannot be searched, and nothing was erased yet.
+	ErasureStateUnknown ErasureState = "UNKNOWN"
+	// There is none.
+	ErasureStateNothingThere ErasureState = "NOTHING_THERE"
+	// It was found, and not erased.
+	ErasureStateFound ErasureState = "FOUND"
+	// It was erased.
+	ErasureStateErased ErasureState = "ERASED"
+	// The receiver of the leads is notified of the erasure.
+	ErasureStateAnnounced ErasureState = "ANNOUNCED"
+	// Searching or erasing it failed.
+	ErasureStateFailed ErasureState = "FAILED"
+	// It was kept for the next erasure, because another place failed.
+	ErasureStateKept ErasureState = "KEPT"
+)
+
+var AllErasureState = []ErasureState{
+	ErasureStateUnknown,
+	ErasureStateNothingThere,
+	ErasureStateFound,
+	ErasureStateErased,
+	ErasureStateAnnounced,
+	ErasureStateFailed,
+	ErasureStateKept,
+}
+
+func (e ErasureState) IsValid() bool {
+	switch e {
+	case ErasureStateUnknown, ErasureStateNothingThere, ErasureStateFound, ErasureStateErased, ErasureStateAnnounced, ErasureStateFailed, ErasureStateKept:
+		return true
+	}
+	return false
+}
+
+func (e ErasureState) String() string {
+	return string(e)
+}
+
+func (e *ErasureState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ErasureState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ErasureState", str)
+	}
+	return nil
+}
+
+func (e ErasureState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ErasureState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ErasureState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Reason why a field of a request is invalid: the `code` of an entry of `errors`, which also has a `field`, a `message` in
 // English and, for some codes, `params`. Clients can translate it into the visitor's language. New codes may be added.
 type FieldCode string
@@ -1107,8 +1609,16 @@ const (
 	FieldCodeInvalidSessionID FieldCode = "invalid_session_id"
 	// The value cannot be given together with the field `params.field`.
 	FieldCodeConflict FieldCode = "conflict"
-	// The parameter appears more than once in the query string.
+	// The parameter appears more than once in the query string, or the value in the list.
 	FieldCodeRepeated FieldCode = "repeated"
+	// The number has more than `params.max` decimals.
+	FieldCodeTooPrecise FieldCode = "too_precise"
+	// The choice has the unit `params.unit` and needs a quantity, from `params.min` to `params.max` in steps of `params.step`.
+	FieldCodeQuantityRequired FieldCode = "quantity_required"
+	// The quantity is below `params.min` or above `params.max`.
+	FieldCodeOutOfBounds FieldCode = "out_of_bounds"
+	// The quantity is not `params.min` plus a multiple of `params.step`.
+	FieldCodeOutOfStep FieldCode = "out_of_step"
 	// The value cannot be read: it is not UTF-8, a number too large to represent, or not an RFC 3339 time.
 	FieldCodeUnreadable FieldCode = "unreadable"
 )
@@ -1132,12 +1642,16 @@ var AllFieldCode = []FieldCode{
 	FieldCodeInvalidSessionID,
 	FieldCodeConflict,
 	FieldCodeRepeated,
+	FieldCodeTooPrecise,
+	FieldCodeQuantityRequired,
+	FieldCodeOutOfBounds,
+	FieldCodeOutOfStep,
 	FieldCodeUnreadable,
 }
 
 func (e FieldCode) IsValid() bool {
 	switch e {
-	case FieldCodeRequired, FieldCodeEmpty, FieldCodeUnknownField, FieldCodeWrongType, FieldCodeNotAllowed, FieldCodeTooLong, FieldCodeTooMany, FieldCodeBelowMin, FieldCodeAboveMax, FieldCodeAboveField, FieldCodeControlCharacters, FieldCodeNotASlug, FieldCodeInvalidEmail, FieldCodeInvalidPhone, FieldCodeInvalidCurrency, FieldCodeInvalidSessionID, FieldCodeConflict, FieldCodeRepeated, FieldCodeUnreadable:
+	case FieldCodeRequired, FieldCodeEmpty, FieldCodeUnknownField, FieldCodeWrongType, FieldCodeNotAllowed, FieldCodeTooLong, FieldCodeTooMany, FieldCodeBelowMin, FieldCodeAboveMax, FieldCodeAboveField, FieldCodeControlCharacters, FieldCodeNotASlug, FieldCodeInvalidEmail, FieldCodeInvalidPhone, FieldCodeInvalidCurrency, FieldCodeInvalidSessionID, FieldCodeConflict, FieldCodeRepeated, FieldCodeTooPrecise, FieldCodeQuantityRequired, FieldCodeOutOfBounds, FieldCodeOutOfStep, FieldCodeUnreadable:
 		return true
 	}
 	return false
@@ -1623,6 +2137,70 @@ func (e LeadOutcomeSource) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What a report groups leads by.
+type LeadReportGroup string
+
+const (
+	// The month in which they were submitted.
+	LeadReportGroupMonth LeadReportGroup = "MONTH"
+	// The source from which their visitors most recently came.
+	LeadReportGroupSource LeadReportGroup = "SOURCE"
+	// The campaign through which their visitors most recently came.
+	LeadReportGroupCampaign LeadReportGroup = "CAMPAIGN"
+	// The operator to whom they are assigned.
+	LeadReportGroupOwner LeadReportGroup = "OWNER"
+)
+
+var AllLeadReportGroup = []LeadReportGroup{
+	LeadReportGroupMonth,
+	LeadReportGroupSource,
+	LeadReportGroupCampaign,
+	LeadReportGroupOwner,
+}
+
+func (e LeadReportGroup) IsValid() bool {
+	switch e {
+	case LeadReportGroupMonth, LeadReportGroupSource, LeadReportGroupCampaign, LeadReportGroupOwner:
+		return true
+	}
+	return false
+}
+
+func (e LeadReportGroup) String() string {
+	return string(e)
+}
+
+func (e *LeadReportGroup) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadReportGroup(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadReportGroup", str)
+	}
+	return nil
+}
+
+func (e LeadReportGroup) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadReportGroup) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadReportGroup) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Sort order of a list of leads. Amounts are compared as numbers, whatever their currency.
 type LeadSort string
 
@@ -1748,94 +2326,6 @@ func (e Locale) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Why a mail has not been sent.
-type NoMailReason string
-
-const (
-	// The lead is in review.
-	NoMailReasonInReview NoMailReason = "IN_REVIEW"
-	// The lead was rejected.
-	NoMailReasonLeadRejected NoMailReason = "LEAD_REJECTED"
-	// SMTP_URL was not set.
-	NoMailReasonNoMailServer NoMailReason = "NO_MAIL_SERVER"
-	// VISITOR_MAIL was off.
-	NoMailReasonVisitorMailOff NoMailReason = "VISITOR_MAIL_OFF"
-	// The address is in a domain for tests and examples (RFC 2606).
-	NoMailReasonTestAddress NoMailReason = "TEST_ADDRESS"
-	// There is no such mailbox.
-	NoMailReasonNoMailbox NoMailReason = "NO_MAILBOX"
-	// 3 mails were already sent to this address in 24 hours.
-	NoMailReasonAddressLimit NoMailReason = "ADDRESS_LIMIT"
-	// 20 mails were sent to this network within an hour.
-	NoMailReasonNetworkLimit NoMailReason = "NETWORK_LIMIT"
-	// 50 mails to this network are already waiting.
-	NoMailReasonWaitingLimit NoMailReason = "WAITING_LIMIT"
-	// The hourly limit VISITOR_MAILS_PER_HOUR was reached.
-	NoMailReasonServiceLimit NoMailReason = "SERVICE_LIMIT"
-	// It was handed over but not confirmed, so it may have arrived.
-	NoMailReasonUnconfirmed NoMailReason = "UNCONFIRMED"
-	// An attempt failed; the delivery's `reason` has the message.
-	NoMailReasonFailed NoMailReason = "FAILED"
-)
-
-var AllNoMailReason = []NoMailReason{
-	NoMailReasonInReview,
-	NoMailReasonLeadRejected,
-	NoMailReasonNoMailServer,
-	NoMailReasonVisitorMailOff,
-	NoMailReasonTestAddress,
-	NoMailReasonNoMailbox,
-	NoMailReasonAddressLimit,
-	NoMailReasonNetworkLimit,
-	NoMailReasonWaitingLimit,
-	NoMailReasonServiceLimit,
-	NoMailReasonUnconfirmed,
-	NoMailReasonFailed,
-}
-
-func (e NoMailReason) IsValid() bool {
-	switch e {
-	case NoMailReasonInReview, NoMailReasonLeadRejected, NoMailReasonNoMailServer, NoMailReasonVisitorMailOff, NoMailReasonTestAddress, NoMailReasonNoMailbox, NoMailReasonAddressLimit, NoMailReasonNetworkLimit, NoMailReasonWaitingLimit, NoMailReasonServiceLimit, NoMailReasonUnconfirmed, NoMailReasonFailed:
-		return true
-	}
-	return false
-}
-
-func (e NoMailReason) String() string {
-	return string(e)
-}
-
-func (e *NoMailReason) UnmarshalGQL(v any) error {
-	str, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("enums must be strings")
-	}
-
-	*e = NoMailReason(str)
-	if !e.IsValid() {
-		return fmt.Errorf("%s is not a valid NoMailReason", str)
-	}
-	return nil
-}
-
-func (e NoMailReason) MarshalGQL(w io.Writer) {
-	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
-}
-
-func (e *NoMailReason) UnmarshalJSON(b []byte) error {
-	s, err := strconv.Unquote(string(b))
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalGQL(s)
-}
-
-func (e NoMailReason) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	e.MarshalGQL(&buf)
-	return buf.Bytes(), nil
-}
-
 // Methods of REST routes.
 type RestMethod string
 
@@ -1894,15 +2384,15 @@ func (e RestMethod) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Permissions of an operator. Each role includes those of the roles before it. A token of `ADMIN_API_TOKEN` has the role `ADMIN`.
+// Permissions of an operator. A token of `ADMIN_API_TOKEN` has the role `ADMIN`.
 type Role string
 
 const (
 	// Reads the funnel, and leads without contact data.
 	RoleViewer Role = "VIEWER"
-	// Reads leads and deliveries, and acts on them.
+	// Reads leads and deliveries, and acts on them. Includes `VIEWER`.
 	RoleSales Role = "SALES"
-	// Erases the data of a person, and reads the state of the service.
+	// Erases the data of a person, and reads the state of the service. Includes `SALES` and `VIEWER`.
 	RoleAdmin Role = "ADMIN"
 )
 

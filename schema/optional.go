@@ -8,10 +8,11 @@ func ValueOr[T any](given *T, otherwise T) T {
 	return *given
 }
 
-// Optional returns a pointer to a text, or nil if the text is empty.
-func Optional[T ~string](text T) *T {
-	if text == "" {
+// Optional returns a pointer to a value, or nil if it is the zero value, such as an empty
+// string.
+func Optional[T comparable](value T) *T {
+	if value == *new(T) {
 		return nil
 	}
-	return &text
+	return &value
 }

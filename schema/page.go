@@ -41,7 +41,7 @@ func BadCursor() error {
 func NewPageInfo(cursors []string, more bool) *PageInfo {
 	info := &PageInfo{HasNextPage: more}
 	if n := len(cursors); n > 0 {
-		info.EndCursor = &cursors[n-1]
+		info.StartCursor, info.EndCursor = &cursors[0], &cursors[n-1]
 	}
 	return info
 }

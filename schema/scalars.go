@@ -44,10 +44,10 @@ func UnmarshalID(v any) (string, error) {
 	return Clean(id), err
 }
 
-// MarshalString writes a text.
+// MarshalString writes a string.
 func MarshalString(text string) graphql.Marshaler { return graphql.MarshalString(text) }
 
-// UnmarshalString cleans a text, because its @constraint checks the clean text.
+// UnmarshalString cleans a string, because its @constraint checks the clean one.
 func UnmarshalString(v any) (string, error) {
 	text, err := graphql.UnmarshalString(v)
 	return Clean(text), err

@@ -32,8 +32,9 @@ func (o *Operation) Input() *jsonschema.Schema {
 	return (&Schemas{schema: o.Schema}).Object(o.Tool.arguments)
 }
 
-// Output describes the response of a tool as an object, without descriptions. A list or a
-// value that may be null is wrapped in the field `result`.
+// Output describes the response of a tool as an object, without descriptions and lists of
+// required fields: every field is present, and models read the schema as tokens. A list or
+// a value that may be null is wrapped in the field `result`.
 func (o *Operation) Output() *jsonschema.Schema {
 	s := (&Schemas{schema: o.Schema}).selected(o.Name, o.Root.Definition.Type, o.Root.SelectionSet)
 	if !o.Wrapped() {
@@ -41,7 +42,6 @@ func (o *Operation) Output() *jsonschema.Schema {
 	}
 	return &jsonschema.Schema{
 		Type:       "object",
-		Required:   []string{"result"},
 		Properties: map[string]*jsonschema.Schema{"result": s},
 	}
 }
@@ -116,6 +116,15 @@ func (t *Schemas) value(typ *ast.Type, constraint *ast.Directive, nulls bool) *j
 		if t.Named == nil && s.Format != "date-time" { // clients may refuse a format that they do not know
 			s.Format = ""
 		}
+		if t.Named == nil && s.Pattern != "" { // no pattern matches an empty text
+			s.MinLength = nil
+		}
+		if t.Named == nil && s.Pattern == patterns()["SLUG"] { // slugs are many, and come from other results
+			s.Pattern, s.MaxLength = "", nil
+		}
+		if t.Named == nil && s.Type == "" { // and a schema without a type: JSON in results is an object
+			s.Type, s.AdditionalProperties = "object", &jsonschema.Schema{}
+		}
 		return orNull(s, null)
 	}
 }
@@ -150,6 +159,18 @@ func (t *Schemas) Enum(def *ast.Definition) *jsonschema.Schema {
 	}
 	if t.Named == nil {
 		return s
+	}
+
+	// Generators name a constant by its value, so one could have the name of a type.
+	names := make([]string, len(def.EnumValues))
+	collides := false
+	for i, v := range def.EnumValues {
+		name := strings.ToUpper(v.Name[:1]) + v.Name[1:]
+		names[i] = def.Name + name
+		collides = collides || t.schema.Types[name] != nil
+	}
+	if collides {
+		s.Extra = map[string]any{"x-enum-varnames": names}
 	}
 
 	s.Description = strings.Join(lines, "\n")
@@ -189,10 +210,10 @@ func (t *Schemas) selected(operation string, typ *ast.Type, set ast.SelectionSet
 		property := t.selected(operation, f.Definition.Type, f.SelectionSet)
 		if t.Named != nil {
 			property.Description = OneLine(f.Definition.Description)
+			s.Required = append(s.Required, f.Alias)
 		}
 		s.Properties[f.Alias] = property
 		s.PropertyOrder = append(s.PropertyOrder, f.Alias)
-		s.Required = append(s.Required, f.Alias)
 	}
 
 	if t.Named == nil {
@@ -213,7 +234,7 @@ func (t *Schemas) selected(operation string, typ *ast.Type, set ast.SelectionSet
 func scalar(name string) *jsonschema.Schema {
 	s := map[string]jsonschema.Schema{
 		"Int":      {Type: "integer", Format: "int32"},
-		"Float":    {Type: "number"},
+		"Float":    {Type: "number", Format: "double"},
 		"Boolean":  {Type: "boolean"},
 		"DateTime": {Type: "string", Format: "date-time"},
 		"Base64":   {Type: "string", ContentEncoding: "base64"},
@@ -263,18 +284,25 @@ func patterns() map[string]string {
 }
 
 // describeBounds adds the bounds of a @constraint that JSON Schema cannot express to a
-// description.
-func describeBounds(description string, d *ast.Directive) string {
+// description, unless it says them itself. A variable of a single value may stand in a list of
+// its own, whose number of items is not a bound of it.
+func describeBounds(description string, typ *ast.Type, d *ast.Directive) string {
 	words := OneLine(description)
 	if d == nil {
 		return words
 	}
-	for _, bound := range [][2]string{
-		{"notAbove", " Must not be above `%s`."},
-		{"maxItems", " At most %s items."},
-		{"maxDistinctItems", " At most %s distinct items; repeated ones count once."},
+	for _, bound := range [][3]string{ // the last is how the description itself may say it
+		{"notAbove", " Must not be above `%s`.", "not above `%s`"},
+		{"maxItems", " At most %s items.", "at most %s"},
+		{"maxDistinctItems", " At most %s distinct items; repeated ones count once.", "at most %s distinct"},
 	} {
-		if v := d.Arguments.ForName(bound[0]); v != nil {
+		v := d.Arguments.ForName(bound[0])
+		if v == nil || typ.Elem == nil && bound[0] != "notAbove" {
+			continue
+		}
+		said := strings.ToLower(fmt.Sprintf(bound[2], v.Value.Raw))
+		ofTimes := strings.ReplaceAll(said, "above", "after")
+		if lower := strings.ToLower(words); !strings.Contains(lower, said) && !strings.Contains(lower, ofTimes) {
 			words += fmt.Sprintf(bound[1], v.Value.Raw)
 		}
 	}

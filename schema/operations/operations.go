@@ -28,6 +28,11 @@ import (
 //go:embed *.graphql
 var documents embed.FS
 
+//go:embed fragments/fragments.graphql
+var fragments string // shared by the documents
+
+const fragmentsFile = "fragments.graphql"
+
 // Operation is an operation document.
 type Operation struct {
 	Name        string
@@ -82,7 +87,9 @@ type Command struct {
 	Name     string   // full name, such as "leads list"
 	Args     []string // positional arguments
 	Columns  []string // paths in the response, or in an item of the list
-	Text     string   // field of the response that is printed verbatim; empty: none
+	CSV      []string // the same for the CSV table; empty: Columns
+	File     bool     // whether the columns of all pages are written as a file
+	Typed    []string // columns, or beginnings of their paths, with text that a visitor typed
 	Empty    []string // arguments that may be empty strings
 	Finding  string   // path of a field that is not empty if something is wrong; empty: none
 	Failure  string   // path of a field that is not empty if a part failed; empty: none
@@ -101,6 +108,11 @@ func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
 		return nil, err
 	}
 
+	shared, err := parser.ParseQuery(&ast.Source{Name: fragmentsFile, Input: fragments})
+	if err != nil {
+		return nil, err
+	}
+
 	var list []*Operation
 	var errs []error
 	for _, file := range files {
@@ -109,7 +121,7 @@ func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
 			return nil, err
 		}
 
-		op, err := load(s, file, string(text))
+		op, err := load(s, file, string(text), shared.Fragments)
 		list, errs = append(list, op), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -120,9 +132,13 @@ func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
 	return list, nil
 }
 
-func load(s *ast.Schema, file, text string) (*Operation, error) {
+func load(s *ast.Schema, file, text string, shared ast.FragmentDefinitionList) (*Operation, error) {
 	doc, err := parser.ParseQuery(&ast.Source{Name: file, Input: text})
 	if err != nil {
+		return nil, err
+	}
+	text = schema.WithFragments(text, doc, shared)
+	if doc, err = parser.ParseQuery(&ast.Source{Name: file, Input: text}); err != nil {
 		return nil, err
 	}
 	if errs := validator.ValidateWithRules(s, doc, rules.NewDefaultRules()); len(errs) > 0 {
@@ -275,15 +291,15 @@ func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
 }
 
 // place returns the argument or the input field whose value is a variable, or nil, and its
-// path below the argument, such as .projectType.
+// path below the argument, such as .projectType or [0].
 func place(
 	s *ast.Schema, at *ast.FieldDefinition, value *ast.Value, variable string,
 ) (*ast.FieldDefinition, string) {
 	if value.Kind == ast.Variable && value.Raw == variable {
 		return at, ""
 	}
-	for _, child := range value.Children {
-		below, path := at, ""
+	for i, child := range value.Children {
+		below, path := at, fmt.Sprintf("[%d]", i)
 		if value.Kind == ast.ObjectValue {
 			below, path = s.Types[at.Type.Name()].Fields.ForName(child.Name), "."+child.Name
 		}
@@ -307,8 +323,27 @@ func newArgument(
 	name, description string, typ *ast.Type, def *ast.Definition, value *ast.Value, directives ast.DirectiveList,
 ) Argument {
 	constraint := directives.ForName("constraint")
-	return Argument{name, describeBounds(description, constraint), typ, def, value, name, constraint}
+	return Argument{name, describeBounds(description, typ, constraint), typ, def, value, name, constraint}
 }
 
-// OneLine removes the line breaks of a text in the schema.
+// At returns the value at a path of fields in a response, such as contact.email, or nil. Below a
+// list it is the list of the items' values.
+func At(value any, path string) any {
+	if list, isList := value.([]any); isList && path != "" {
+		values := make([]any, len(list))
+		for i, item := range list {
+			values[i] = At(item, path)
+		}
+		return values
+	}
+
+	field, below, deeper := strings.Cut(path, ".")
+	object, _ := value.(map[string]any)
+	if !deeper {
+		return object[field]
+	}
+	return At(object[field], below)
+}
+
+// OneLine removes the line breaks of a description in the schema.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

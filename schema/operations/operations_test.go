@@ -66,10 +66,13 @@ func TestDescription(t *testing.T) {
 			}
 		}
 	}
-	for i, want := range []string{`"required":["sessionId"]`, `"properties":{"result":{"type":"array"`} {
+	for i, want := range []string{
+		`{"type":"object","properties":{"sessionId":{"type":"string"}}}`,
+		`{"type":"object","properties":{"result":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"}}}}}}`,
+	} {
 		output, err := json.Marshal(list[i].Output())
-		if err != nil || !strings.Contains(string(output), want) {
-			t.Errorf("%s (%v) lacks %s", output, err, want)
+		if err != nil || string(output) != want {
+			t.Errorf("got %s (%v), want %s", output, err, want)
 		}
 	}
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -56,6 +58,7 @@ func (o *Operation) run(
 
 	var refused gqlerror.List
 	if err := e.Admit(ctx, o.OperationDefinition, variables, ignoreUnknown); err != nil {
+		err.Fields = o.asGiven(err.Fields)
 		refused = append(refused, gqlerror.Wrap(err))
 	}
 	if len(invalid) > 0 {
@@ -81,7 +84,9 @@ func (o *Operation) run(
 		return nil, nil, schema.Unavailable("The request took too long.", ctx.Err())
 	}
 	if len(res.Errors) > 0 {
-		return nil, schema.AttachedFile(res, o.Root.Alias), errorOf(res.Errors)
+		problem := errorOf(res.Errors)
+		problem.Fields = o.asGiven(problem.Fields)
+		return nil, schema.AttachedFile(res, o.Root.Alias), problem
 	}
 
 	var data map[string]json.RawMessage
@@ -96,6 +101,21 @@ func (o *Operation) run(
 		return nil, nil, schema.NotFound("Nothing was found with these parameters.")
 	}
 	return value, schema.AttachedFile(res, o.Root.Alias), nil
+}
+
+// asGiven names invalid fields by the operation's arguments instead of those of its root
+// field, to which they are passed: `since` for `filter.since`.
+func (o *Operation) asGiven(fields []schema.FieldError) []schema.FieldError {
+	fields = slices.Clone(fields)
+	for i, f := range fields {
+		for _, arg := range o.Arguments {
+			below, isWithin := strings.CutPrefix(f.Field, arg.Path)
+			if isWithin && (below == "" || strings.ContainsAny(below[:1], ".[")) {
+				fields[i].Field = arg.Name + below
+			}
+		}
+	}
+	return fields
 }
 
 // errorOf reduces presented GraphQL errors to one. A missing token takes precedence, then a

@@ -75,19 +75,38 @@ func (o *Operation) RunTool(
 	return value, problem
 }
 
+// Failures returns the failures of a change of leads that failed for all of them. It returns
+// nil for any other response.
+func (o *Operation) Failures(response json.RawMessage) []schema.LeadFailure {
+	if o.Root.Definition.Type.Name() != "LeadsPayload" {
+		return nil
+	}
+
+	var sum struct {
+		Changed int
+		Leads   []json.RawMessage
+		Failed  []schema.LeadFailure
+	}
+	_ = json.Unmarshal(response, &sum) // the executor has written it
+	if sum.Changed > 0 || len(sum.Leads) > 0 {
+		return nil
+	}
+	return sum.Failed
+}
+
 // ReadDays replaces days among the arguments, such as 2026-01-31, by the times at which
 // they begin in a zone. The day of `until` is included, so it stands for its end.
 func (o *Operation) ReadDays(arguments map[string]any, zone *time.Location) {
 	for _, arg := range o.Arguments {
 		given, _ := arguments[arg.Name].(string)
-		day, err := time.ParseInLocation(time.DateOnly, given, zone)
+		day, err := time.Parse(time.DateOnly, given)
 		if err != nil || arg.Type.Name() != "DateTime" {
 			continue
 		}
 		if arg.Name == "until" {
 			day = day.AddDate(0, 0, 1)
 		}
-		arguments[arg.Name] = day.Format(time.RFC3339)
+		arguments[arg.Name] = schema.StartOfDay(day, zone).Format(time.RFC3339)
 	}
 }
 

@@ -71,9 +71,11 @@ func WriteBody(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	}
 }
 
-// AcceptsGzip reports whether a response may be compressed. The server has reduced
-// Accept-Encoding to this one coding, or to none.
-func AcceptsGzip(r *http.Request) bool { return r.Header.Get("Accept-Encoding") == "gzip" }
+// Accepts reports whether a response may be sent in a coding, gzip or br. The server has
+// reduced Accept-Encoding to those of the two that the client accepts.
+func Accepts(r *http.Request, coding string) bool {
+	return strings.Contains(r.Header.Get("Accept-Encoding"), coding)
+}
 
 // matchesETag reports whether If-None-Match names an entity tag, by weak comparison (RFC
 // 9110, section 13.1.2).

@@ -53,6 +53,9 @@ type Operator struct {
 	// it. The audit stores it only as the operator's display name, outside the hash
 	// chain. The log does not contain it.
 	Email string
+
+	// Client is the assistant that acts for the operator; empty: none.
+	Client string
 }
 
 // Name returns the operator's display name: the verified address, or the name of the

@@ -27,6 +27,10 @@ type Recorder interface {
 	// Dropped records the names of input fields that were ignored. In development the
 	// response lists them in HeaderDropped.
 	Dropped(fields []string)
+
+	// Previewed records the state of all content, published or not, from which the
+	// response to a preview is built. It may be called concurrently.
+	Previewed(revision string)
 }
 
 // HeaderDropped is the header that lists the dropped fields of a request.
@@ -54,3 +58,4 @@ type unrecorded struct{}
 func (unrecorded) Operation(Operation)                      {}
 func (unrecorded) Refused(schema.Code, []schema.FieldError) {}
 func (unrecorded) Dropped([]string)                         {}
+func (unrecorded) Previewed(string)                         {}

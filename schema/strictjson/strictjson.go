@@ -22,7 +22,7 @@ const (
 	MaxDepth = 64
 
 	// maxGrowth is the maximum memory of an input as a multiple of its length. The allowance,
-	// in bytes, is added to it and is enough for about 600 objects or 4,000 texts.
+	// in bytes, is added to it and is enough for about 600 objects or 4,000 strings.
 	maxGrowth, allowance = 10, 400 << 10
 )
 

@@ -31,7 +31,7 @@ func TestDecode(t *testing.T) {
 		{"nothing", ``, "", "empty: it has no JSON value"},
 		{"white space", " \n", "", "empty"},
 		{"cut off", `{"a":"b"`, "", "it ends too early (line 1, column 9)"},
-		{"cut off in a text", `{"a":"b`, "", "it ends too early"},
+		{"cut off in a string", `{"a":"b`, "", "it ends too early"},
 		{"cut off in a word", `{"a":tru`, "", "it ends too early"},
 		{"a form", `a=1`, "", "unexpected character (line 1, column 1)"},
 		{"trailing comma", "{\n  \"a\": 1,\n}", "", "unexpected character (line 2, column 9)"},
@@ -41,7 +41,7 @@ func TestDecode(t *testing.T) {
 		{"leading zero", `[01]`, "", "unexpected character"},
 		{"byte order mark", "\ufeff{}", "{}", ""},
 		{"byte order mark and white space", "\ufeff\r\n [1]", "[1]", ""},
-		{"byte order mark in a text", "\"\ufeff\"", "\"\ufeff\"", ""},
+		{"byte order mark in a string", "\"\ufeff\"", "\"\ufeff\"", ""},
 		{"byte order mark and an error", "\ufeff{\"a\":}", "", "unexpected character (line 1, column 6)"},
 		{"only a byte order mark", "\ufeff", "", "empty"},
 		{"two byte order marks", "\ufeff\ufeff{}", "", "unexpected character (line 1, column 1)"},
@@ -55,7 +55,7 @@ func TestDecode(t *testing.T) {
 		{"invalid UTF-8", "\"\xff\"", "", "it is not UTF-8"},
 		{"overlong UTF-8", "\"\xc0\xaf\"", "", "it is not UTF-8"},
 		{"raw NUL", "\"\x00\"", "", "unexpected character"},
-		{"line break in a text", "\"a\nb\"", "", "unexpected character"},
+		{"line break in a string", "\"a\nb\"", "", "unexpected character"},
 	} {
 		got, err := strictjson.Decode([]byte(tt.in))
 		if tt.err != "" {
@@ -82,8 +82,8 @@ func TestMemory(t *testing.T) {
 		"zeros":         `0,`,
 		"empty lists":   `[],`,
 		"nulls":         `null,`,
-		"texts":         `"a",`,
-		"long texts":    `"` + strings.Repeat("a", 1000) + `",`,
+		"strings":       `"a",`,
+		"long strings":  `"` + strings.Repeat("a", 1000) + `",`,
 		"escapes":       `"` + strings.Repeat(`\u0041`, 200) + `",`,
 		"a document": `{"_key":"a1b2c3d4e5f6","_type":"span","marks":[],` +
 			`"text":"As long as a paragraph of an editor usually is."},`,
