@@ -293,15 +293,15 @@ func (ec *executionContext) _AuditEntry_detail(ctx context.Context, field graphq
 			return obj.Detail, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v any) graphql.Marshaler {
+			return ec.marshalNJSON2interface(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_AuditEntry_detail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "String")
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "JSON")
 }
 
 func (ec *executionContext) _AuditEntry_hash(ctx context.Context, field graphql.CollectedField, obj *schema.AuditEntry) (ret graphql.Marshaler) {

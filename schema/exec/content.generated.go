@@ -47,6 +47,29 @@ func (ec *executionContext) fieldContext_ContentChange_keys(_ context.Context, f
 	return graphql.NewScalarFieldContext("ContentChange", field, false, false, "String")
 }
 
+func (ec *executionContext) _ContentChange_revision(ctx context.Context, field graphql.CollectedField, obj *schema.ContentChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentChange_revision(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revision, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentChange_revision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentChange", field, false, false, "String")
+}
+
 func (ec *executionContext) _ContentDocument_id(ctx context.Context, field graphql.CollectedField, obj *schema.ContentDocument) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -162,6 +185,162 @@ func (ec *executionContext) fieldContext_ContentDocument_fields(_ context.Contex
 	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, "JSON")
 }
 
+func (ec *executionContext) _ContentDocument_translations(ctx context.Context, field graphql.CollectedField, obj *schema.ContentDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentDocument_translations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Translations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.ContentTranslation) graphql.Marshaler {
+			return ec.marshalNContentTranslation2ᚕᚖsiteapiᚋschemaᚐContentTranslationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentDocument_translations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ContentDocument",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ContentTranslation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ContentPage_documents(ctx context.Context, field graphql.CollectedField, obj *schema.ContentPage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentPage_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.ContentDocument) graphql.Marshaler {
+			return ec.marshalNContentDocument2ᚕᚖsiteapiᚋschemaᚐContentDocumentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentPage_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ContentPage",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ContentDocument(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ContentPage_total(ctx context.Context, field graphql.CollectedField, obj *schema.ContentPage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentPage_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentPage_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentPage", field, false, false, "Int")
+}
+
+func (ec *executionContext) _ContentTranslation_locale(ctx context.Context, field graphql.CollectedField, obj *schema.ContentTranslation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentTranslation_locale(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Locale, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v schema.Locale) graphql.Marshaler {
+			return ec.marshalNLocale2siteapiᚋschemaᚐLocale(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentTranslation_locale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentTranslation", field, false, false, "Locale")
+}
+
+func (ec *executionContext) _ContentTranslation_slug(ctx context.Context, field graphql.CollectedField, obj *schema.ContentTranslation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentTranslation_slug(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Slug, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ContentTranslation_slug(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentTranslation", field, false, false, "String")
+}
+
+func (ec *executionContext) _ContentTranslation_id(ctx context.Context, field graphql.CollectedField, obj *schema.ContentTranslation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentTranslation_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ContentTranslation_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentTranslation", field, false, false, "ID")
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -187,6 +366,11 @@ func (ec *executionContext) _ContentChange(ctx context.Context, sel ast.Selectio
 			out.Values[i] = graphql.MarshalString("ContentChange")
 		case "keys":
 			out.Values[i] = ec._ContentChange_keys(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revision":
+			out.Values[i] = ec._ContentChange_revision(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -243,6 +427,92 @@ func (ec *executionContext) _ContentDocument(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "translations":
+			out.Values[i] = ec._ContentDocument_translations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var contentPageImplementors = []string{"ContentPage"}
+
+func (ec *executionContext) _ContentPage(ctx context.Context, sel ast.SelectionSet, obj *schema.ContentPage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, contentPageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ContentPage")
+		case "documents":
+			out.Values[i] = ec._ContentPage_documents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "total":
+			out.Values[i] = ec._ContentPage_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var contentTranslationImplementors = []string{"ContentTranslation"}
+
+func (ec *executionContext) _ContentTranslation(ctx context.Context, sel ast.SelectionSet, obj *schema.ContentTranslation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, contentTranslationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ContentTranslation")
+		case "locale":
+			out.Values[i] = ec._ContentTranslation_locale(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "slug":
+			out.Values[i] = ec._ContentTranslation_slug(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "id":
+			out.Values[i] = ec._ContentTranslation_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -294,6 +564,38 @@ func (ec *executionContext) marshalNContentDocument2ᚖsiteapiᚋschemaᚐConten
 		return graphql.Null
 	}
 	return ec._ContentDocument(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNContentPage2ᚖsiteapiᚋschemaᚐContentPage(ctx context.Context, sel ast.SelectionSet, v *schema.ContentPage) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ContentPage!")
+		return graphql.Null
+	}
+	return ec._ContentPage(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNContentTranslation2ᚕᚖsiteapiᚋschemaᚐContentTranslationᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.ContentTranslation) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNContentTranslation2ᚖsiteapiᚋschemaᚐContentTranslation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNContentTranslation2ᚖsiteapiᚋschemaᚐContentTranslation(ctx context.Context, sel ast.SelectionSet, v *schema.ContentTranslation) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ContentTranslation!")
+		return graphql.Null
+	}
+	return ec._ContentTranslation(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -24,6 +24,38 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _EndLoginsPayload_logins(ctx context.Context, field graphql.CollectedField, obj *schema.EndLoginsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EndLoginsPayload_logins(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Logins, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.Login) graphql.Marshaler {
+			return ec.marshalNLogin2ᚕᚖsiteapiᚋschemaᚐLoginᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EndLoginsPayload_logins(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EndLoginsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Login(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Login_id(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -116,6 +148,29 @@ func (ec *executionContext) fieldContext_Login_role(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Login", field, false, false, "Role")
 }
 
+func (ec *executionContext) _Login_client(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Login_client(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Client, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Login_client(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Login", field, false, false, "String")
+}
+
 func (ec *executionContext) _Login_startedAt(ctx context.Context, field graphql.CollectedField, obj *schema.Login) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -197,6 +252,39 @@ func (ec *executionContext) fieldContext_Login_expiresAt(_ context.Context, fiel
 
 // region    **************************** object.gotpl ****************************
 
+var endLoginsPayloadImplementors = []string{"EndLoginsPayload"}
+
+func (ec *executionContext) _EndLoginsPayload(ctx context.Context, sel ast.SelectionSet, obj *schema.EndLoginsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, endLoginsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EndLoginsPayload")
+		case "logins":
+			out.Values[i] = ec._EndLoginsPayload_logins(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var loginImplementors = []string{"Login"}
 
 func (ec *executionContext) _Login(ctx context.Context, sel ast.SelectionSet, obj *schema.Login) graphql.Marshaler {
@@ -226,6 +314,11 @@ func (ec *executionContext) _Login(ctx context.Context, sel ast.SelectionSet, ob
 		case "role":
 			out.Values[i] = ec._Login_role(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "client":
+			out.Values[i] = ec._Login_client(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "startedAt":
@@ -263,6 +356,14 @@ func (ec *executionContext) _Login(ctx context.Context, sel ast.SelectionSet, ob
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
+
+func (ec *executionContext) marshalNEndLoginsPayload2ᚖsiteapiᚋschemaᚐEndLoginsPayload(ctx context.Context, sel ast.SelectionSet, v *schema.EndLoginsPayload) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "EndLoginsPayload!")
+		return graphql.Null
+	}
+	return ec._EndLoginsPayload(ctx, sel, v)
+}
 
 func (ec *executionContext) marshalNLogin2ᚕᚖsiteapiᚋschemaᚐLoginᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Login) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {

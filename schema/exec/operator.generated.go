@@ -21,6 +21,7 @@ import (
 type LeadResolver interface {
 	Audit(ctx context.Context, obj *schema.Lead) ([]*schema.AuditEntry, error)
 
+	Links(ctx context.Context, obj *schema.Lead) (*schema.LeadLinks, error)
 	SameAddress(ctx context.Context, obj *schema.Lead) ([]*schema.Lead, error)
 	SameSession(ctx context.Context, obj *schema.Lead) ([]*schema.Lead, error)
 }
@@ -203,6 +204,61 @@ func (ec *executionContext) fieldContext_ContentTypeHealth_updatedAt(_ context.C
 	return graphql.NewScalarFieldContext("ContentTypeHealth", field, false, false, "DateTime")
 }
 
+func (ec *executionContext) _DeliveriesPayload_changed(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveriesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeliveriesPayload_changed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Changed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeliveriesPayload_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeliveriesPayload", field, false, false, "Int")
+}
+
+func (ec *executionContext) _DeliveriesPayload_deliveries(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveriesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeliveriesPayload_deliveries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Deliveries, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.Delivery) graphql.Marshaler {
+			return ec.marshalNDelivery2ᚕᚖsiteapiᚋschemaᚐDeliveryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeliveriesPayload_deliveries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeliveriesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Delivery(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Delivery_id(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -247,6 +303,52 @@ func (ec *executionContext) _Delivery_target(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_Delivery_target(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Delivery", field, false, false, "DeliveryTarget")
+}
+
+func (ec *executionContext) _Delivery_event(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Delivery_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v lead.Event) graphql.Marshaler {
+			return ec.marshalNDeliveryEvent2siteapiᚋintegrationsᚋleadᚐEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Delivery_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "DeliveryEvent")
+}
+
+func (ec *executionContext) _Delivery_reference(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Delivery_reference(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reference, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Delivery_reference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "String")
 }
 
 func (ec *executionContext) _Delivery_state(ctx context.Context, field graphql.CollectedField, obj *schema.Delivery) (ret graphql.Marshaler) {
@@ -454,8 +556,8 @@ func (ec *executionContext) _Delivery_noMailReason(ctx context.Context, field gr
 			return obj.NoMailReason, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.NoMailReason) graphql.Marshaler {
-			return ec.marshalONoMailReason2ᚖsiteapiᚋschemaᚐNoMailReason(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.NoMailReason) graphql.Marshaler {
+			return ec.marshalONoMailReason2ᚖsiteapiᚋintegrationsᚋleadᚐNoMailReason(ctx, selections, v)
 		},
 		true,
 		false,
@@ -698,6 +800,38 @@ func (ec *executionContext) _DeliveryEdge_node(ctx context.Context, field graphq
 func (ec *executionContext) fieldContext_DeliveryEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "DeliveryEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Delivery(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeliveryPayload_delivery(ctx context.Context, field graphql.CollectedField, obj *schema.DeliveryPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeliveryPayload_delivery(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Delivery, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.Delivery) graphql.Marshaler {
+			return ec.marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeliveryPayload_delivery(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeliveryPayload",
 		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
@@ -1029,6 +1163,38 @@ func (ec *executionContext) fieldContext_Funnel_inReview(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Funnel", field, false, false, "Int")
 }
 
+func (ec *executionContext) _Funnel_rows(ctx context.Context, field graphql.CollectedField, obj *schema.Funnel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Funnel_rows(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rows, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.FunnelRow) graphql.Marshaler {
+			return ec.marshalNFunnelRow2ᚕᚖsiteapiᚋschemaᚐFunnelRowᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Funnel_rows(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Funnel",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FunnelRow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _FunnelChoice_field(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelChoice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1119,6 +1285,190 @@ func (ec *executionContext) _FunnelChoice_submitted(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_FunnelChoice_submitted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _FunnelRow_section(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelRow_section(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Section, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelRow_section(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelRow", field, false, false, "String")
+}
+
+func (ec *executionContext) _FunnelRow_from(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelRow_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelRow_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelRow", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _FunnelRow_to(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelRow_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelRow_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelRow", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _FunnelRow_dimension(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelRow_dimension(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Dimension, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelRow_dimension(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelRow", field, false, false, "String")
+}
+
+func (ec *executionContext) _FunnelRow_value(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelRow_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelRow_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelRow", field, false, false, "String")
+}
+
+func (ec *executionContext) _FunnelRow_currency(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelRow_currency(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Currency, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelRow_currency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelRow", field, false, false, "String")
+}
+
+func (ec *executionContext) _FunnelRow_count(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelRow_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelRow_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelRow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _FunnelRow_amount(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelRow_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelRow_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelRow", field, false, false, "Float")
 }
 
 func (ec *executionContext) _FunnelSource_source(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
@@ -1916,8 +2266,8 @@ func (ec *executionContext) _Lead_price(ctx context.Context, field graphql.Colle
 			return obj.Price, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *lead.Price) graphql.Marshaler {
-			return ec.marshalOLeadPrice2ᚖsiteapiᚋintegrationsᚋleadᚐPrice(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadPrice) graphql.Marshaler {
+			return ec.marshalOLeadPrice2ᚖsiteapiᚋschemaᚐLeadPrice(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2234,27 +2584,76 @@ func (ec *executionContext) fieldContext_Lead_quoteUrl(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
 }
 
-func (ec *executionContext) _Lead_deletionRequestedAt(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+func (ec *executionContext) _Lead_crmContactUrl(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Lead_deletionRequestedAt(ctx, field)
+			return ec.fieldContext_Lead_crmContactUrl(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.DeletionRequestedAt, nil
+			return obj.CrmContactURL, nil
 		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
-			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				if ec.Directives.Personal == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive personal is not implemented")
+				}
+				return ec.Directives.Personal(ctx, obj, directive0)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Lead_deletionRequestedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, "DateTime")
+func (ec *executionContext) fieldContext_Lead_crmContactUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
+}
+
+func (ec *executionContext) _Lead_crmDealUrl(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_crmDealUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CrmDealURL, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				if ec.Directives.Personal == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive personal is not implemented")
+				}
+				return ec.Directives.Personal(ctx, obj, directive0)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_crmDealUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
 }
 
 func (ec *executionContext) _Lead_deliveries(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
@@ -2318,7 +2717,7 @@ func (ec *executionContext) _Lead_noMailReason(ctx context.Context, field graphq
 
 			directive1 := func(ctx context.Context) (any, error) {
 				if ec.Directives.Personal == nil {
-					var zeroVal *schema.NoMailReason
+					var zeroVal *lead.NoMailReason
 					return zeroVal, errors.New("directive personal is not implemented")
 				}
 				return ec.Directives.Personal(ctx, obj, directive0)
@@ -2327,8 +2726,8 @@ func (ec *executionContext) _Lead_noMailReason(ctx context.Context, field graphq
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.NoMailReason) graphql.Marshaler {
-			return ec.marshalONoMailReason2ᚖsiteapiᚋschemaᚐNoMailReason(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.NoMailReason) graphql.Marshaler {
+			return ec.marshalONoMailReason2ᚖsiteapiᚋintegrationsᚋleadᚐNoMailReason(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2383,6 +2782,88 @@ func (ec *executionContext) fieldContext_Lead_audit(_ context.Context, field gra
 	return fc, nil
 }
 
+func (ec *executionContext) _Lead_deletionRequestedAt(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_deletionRequestedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletionRequestedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_deletionRequestedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Lead_deletionDeclinedAt(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_deletionDeclinedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletionDeclinedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_deletionDeclinedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Lead_deletionReason(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_deletionReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletionReason, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				if ec.Directives.Personal == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive personal is not implemented")
+				}
+				return ec.Directives.Personal(ctx, obj, directive0)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_deletionReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
+}
+
 func (ec *executionContext) _Lead_outcome(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2413,6 +2894,52 @@ func (ec *executionContext) fieldContext_Lead_outcome(_ context.Context, field g
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Lead_answeredAt(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_answeredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AnsweredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_answeredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Lead_followUpAt(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_followUpAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FollowUpAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_followUpAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _Lead_owner(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
@@ -2501,6 +3028,51 @@ func (ec *executionContext) fieldContext_Lead_notes(_ context.Context, field gra
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_LeadNote(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Lead_links(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_links(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Lead().Links(ctx, obj)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				if ec.Directives.Personal == nil {
+					var zeroVal *schema.LeadLinks
+					return zeroVal, errors.New("directive personal is not implemented")
+				}
+				return ec.Directives.Personal(ctx, obj, directive0)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadLinks) graphql.Marshaler {
+			return ec.marshalOLeadLinks2ᚖsiteapiᚋschemaᚐLeadLinks(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_links(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lead",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadLinks(ctx, field)
 		},
 	}
 	return fc, nil
@@ -2819,42 +3391,6 @@ func (ec *executionContext) fieldContext_LeadConnection_pageInfo(_ context.Conte
 		},
 	}
 	return fc, nil
-}
-
-func (ec *executionContext) _LeadConnection_csv(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConnection) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_LeadConnection_csv(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.CSV, nil
-		},
-		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
-			directive0 := next
-
-			directive1 := func(ctx context.Context) (any, error) {
-				if ec.Directives.Personal == nil {
-					var zeroVal *string
-					return zeroVal, errors.New("directive personal is not implemented")
-				}
-				return ec.Directives.Personal(ctx, obj, directive0)
-			}
-
-			next = directive1
-			return next
-		},
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_LeadConnection_csv(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadConnection", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadConnection_counts(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConnection) (ret graphql.Marshaler) {
@@ -3289,7 +3825,7 @@ func (ec *executionContext) fieldContext_LeadEstimate_toBeAgreed(_ context.Conte
 	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, "Boolean")
 }
 
-func (ec *executionContext) _LeadPrice_lines(ctx context.Context, field graphql.CollectedField, obj *lead.Price) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadPrice_lines(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPrice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3301,8 +3837,8 @@ func (ec *executionContext) _LeadPrice_lines(ctx context.Context, field graphql.
 			return obj.Lines, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []lead.PriceLine) graphql.Marshaler {
-			return ec.marshalNLeadPriceLine2ᚕsiteapiᚋintegrationsᚋleadᚐPriceLineᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.LeadPriceLine) graphql.Marshaler {
+			return ec.marshalNLeadPriceLine2ᚕᚖsiteapiᚋschemaᚐLeadPriceLineᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3321,7 +3857,7 @@ func (ec *executionContext) fieldContext_LeadPrice_lines(_ context.Context, fiel
 	return fc, nil
 }
 
-func (ec *executionContext) _LeadPrice_unpriced(ctx context.Context, field graphql.CollectedField, obj *lead.Price) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadPrice_unpriced(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPrice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3344,7 +3880,131 @@ func (ec *executionContext) fieldContext_LeadPrice_unpriced(_ context.Context, f
 	return graphql.NewScalarFieldContext("LeadPrice", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadPriceLine_field(ctx context.Context, field graphql.CollectedField, obj *lead.PriceLine) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadPrice_tax(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPrice_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.Tax) graphql.Marshaler {
+			return ec.marshalOLeadTax2ᚖsiteapiᚋintegrationsᚋleadᚐTax(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPrice_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadTax(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LeadPrice_taxNote(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPrice_taxNote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TaxNote, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPrice_taxNote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPrice", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadPrice_revision(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPrice_revision(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revision, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPrice_revision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPrice", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadPrice_validUntil(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPrice_validUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ValidUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPrice_validUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPrice", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadPrice_differs(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPrice_differs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Differs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPrice_differs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPrice", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _LeadPriceLine_field(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPriceLine) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3367,7 +4027,7 @@ func (ec *executionContext) fieldContext_LeadPriceLine_field(_ context.Context, 
 	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadPriceLine_slug(ctx context.Context, field graphql.CollectedField, obj *lead.PriceLine) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadPriceLine_slug(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPriceLine) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3379,18 +4039,18 @@ func (ec *executionContext) _LeadPriceLine_slug(ctx context.Context, field graph
 			return obj.Slug, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_LeadPriceLine_slug(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "String")
 }
 
-func (ec *executionContext) _LeadPriceLine_amount(ctx context.Context, field graphql.CollectedField, obj *lead.PriceLine) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadPriceLine_amount(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPriceLine) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3411,6 +4071,190 @@ func (ec *executionContext) _LeadPriceLine_amount(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_LeadPriceLine_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _LeadPriceLine_quantity(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPriceLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPriceLine_quantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPriceLine_quantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _LeadPriceLine_unit(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPriceLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPriceLine_unit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPriceLine_unit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadPriceLine_unitPrice(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPriceLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPriceLine_unitPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UnitPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPriceLine_unitPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _LeadPriceLine_flat(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPriceLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPriceLine_flat(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Flat, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPriceLine_flat(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _LeadPriceLine_percent(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPriceLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPriceLine_percent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Percent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPriceLine_percent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadPriceLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _LeadQuantity_slug(ctx context.Context, field graphql.CollectedField, obj *lead.Quantity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadQuantity_slug(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Slug, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadQuantity_slug(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadQuantity", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadQuantity_count(ctx context.Context, field graphql.CollectedField, obj *lead.Quantity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadQuantity_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadQuantity_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadQuantity", field, false, false, "Float")
+}
+
+func (ec *executionContext) _LeadQuantity_unit(ctx context.Context, field graphql.CollectedField, obj *lead.Quantity) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadQuantity_unit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unit(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadQuantity_unit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadQuantity", field, true, false, "String")
 }
 
 func (ec *executionContext) _LeadSelections_projectType(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
@@ -3505,6 +4349,153 @@ func (ec *executionContext) fieldContext_LeadSelections_timeline(_ context.Conte
 	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, "String")
 }
 
+func (ec *executionContext) _LeadSelections_quantities(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadSelections_quantities(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantities, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []lead.Quantity) graphql.Marshaler {
+			return ec.marshalNLeadQuantity2ᚕsiteapiᚋintegrationsᚋleadᚐQuantityᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadSelections_quantities(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadSelections",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadQuantity(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LeadTax_percent(ctx context.Context, field graphql.CollectedField, obj *lead.Tax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadTax_percent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Percent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadTax_percent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadTax", field, false, false, "Float")
+}
+
+func (ec *executionContext) _LeadTax_label(ctx context.Context, field graphql.CollectedField, obj *lead.Tax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadTax_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadTax_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadTax", field, true, false, "String")
+}
+
+func (ec *executionContext) _LeadTax_included(ctx context.Context, field graphql.CollectedField, obj *lead.Tax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadTax_included(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Included, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadTax_included(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadTax", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _LeadTax_min(ctx context.Context, field graphql.CollectedField, obj *lead.Tax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadTax_min(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Min, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadTax_min(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadTax", field, false, false, "Float")
+}
+
+func (ec *executionContext) _LeadTax_max(ctx context.Context, field graphql.CollectedField, obj *lead.Tax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadTax_max(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Max, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadTax_max(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadTax", field, false, false, "Float")
+}
+
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *schema.PageInfo) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3526,6 +4517,52 @@ func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_PageInfo_hasNextPage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PageInfo", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _PageInfo_hasPreviousPage(ctx context.Context, field graphql.CollectedField, obj *schema.PageInfo) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PageInfo_hasPreviousPage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HasPreviousPage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PageInfo_hasPreviousPage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PageInfo", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _PageInfo_startCursor(ctx context.Context, field graphql.CollectedField, obj *schema.PageInfo) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PageInfo_startCursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartCursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PageInfo_startCursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PageInfo", field, false, false, "String")
 }
 
 func (ec *executionContext) _PageInfo_endCursor(ctx context.Context, field graphql.CollectedField, obj *schema.PageInfo) (ret graphql.Marshaler) {
@@ -3789,6 +4826,162 @@ func (ec *executionContext) fieldContext_VerifiedTarget_error(_ context.Context,
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputLeadFilter(ctx context.Context, obj any) (schema.LeadFilter, error) {
+	var it schema.LeadFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"search", "email", "state", "status", "owner", "locale", "source", "campaign", "projectType", "consent", "currency", "amountFrom", "amountTo", "deletionRequested", "since", "until", "results", "answeredWithinDay", "due"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "search":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("search"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Search = data
+		case "email":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("email"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Email = data
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOLeadStatus2ᚖsiteapiᚋintegrationsᚋleadᚐStatus(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = data
+		case "owner":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("owner"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Owner = data
+		case "locale":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("locale"))
+			data, err := ec.unmarshalOLocale2ᚖsiteapiᚋschemaᚐLocale(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Locale = data
+		case "source":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Source = data
+		case "campaign":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("campaign"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Campaign = data
+		case "projectType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectType"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectType = data
+		case "consent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("consent"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Consent = data
+		case "currency":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("currency"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Currency = data
+		case "amountFrom":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amountFrom"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AmountFrom = data
+		case "amountTo":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amountTo"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AmountTo = data
+		case "deletionRequested":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("deletionRequested"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DeletionRequested = data
+		case "since":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("since"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Since = data
+		case "until":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("until"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Until = data
+		case "results":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("results"))
+			data, err := ec.unmarshalOLeadResult2ᚕsiteapiᚋintegrationsᚋleadᚐResultᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Results = data
+		case "answeredWithinDay":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("answeredWithinDay"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AnsweredWithinDay = data
+		case "due":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("due"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Due = data
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -3888,6 +5081,44 @@ func (ec *executionContext) _ContentTypeHealth(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var deliveriesPayloadImplementors = []string{"DeliveriesPayload"}
+
+func (ec *executionContext) _DeliveriesPayload(ctx context.Context, sel ast.SelectionSet, obj *schema.DeliveriesPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deliveriesPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeliveriesPayload")
+		case "changed":
+			out.Values[i] = ec._DeliveriesPayload_changed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deliveries":
+			out.Values[i] = ec._DeliveriesPayload_deliveries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var deliveryImplementors = []string{"Delivery"}
 
 func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet, obj *schema.Delivery) graphql.Marshaler {
@@ -3906,6 +5137,16 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "target":
 			out.Values[i] = ec._Delivery_target(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "event":
+			out.Values[i] = ec._Delivery_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reference":
+			out.Values[i] = ec._Delivery_reference(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -4095,6 +5336,39 @@ func (ec *executionContext) _DeliveryEdge(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var deliveryPayloadImplementors = []string{"DeliveryPayload"}
+
+func (ec *executionContext) _DeliveryPayload(ctx context.Context, sel ast.SelectionSet, obj *schema.DeliveryPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeliveryPayload")
+		case "delivery":
+			out.Values[i] = ec._DeliveryPayload_delivery(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var deliveryVerificationImplementors = []string{"DeliveryVerification"}
 
 func (ec *executionContext) _DeliveryVerification(ctx context.Context, sel ast.SelectionSet, obj *schema.DeliveryVerification) graphql.Marshaler {
@@ -4194,6 +5468,11 @@ func (ec *executionContext) _Funnel(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "rows":
+			out.Values[i] = ec._Funnel_rows(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -4240,6 +5519,74 @@ func (ec *executionContext) _FunnelChoice(ctx context.Context, sel ast.Selection
 		case "submitted":
 			out.Values[i] = ec._FunnelChoice_submitted(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var funnelRowImplementors = []string{"FunnelRow"}
+
+func (ec *executionContext) _FunnelRow(ctx context.Context, sel ast.SelectionSet, obj *schema.FunnelRow) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, funnelRowImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FunnelRow")
+		case "section":
+			out.Values[i] = ec._FunnelRow_section(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "from":
+			out.Values[i] = ec._FunnelRow_from(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "to":
+			out.Values[i] = ec._FunnelRow_to(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "dimension":
+			out.Values[i] = ec._FunnelRow_dimension(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "value":
+			out.Values[i] = ec._FunnelRow_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "currency":
+			out.Values[i] = ec._FunnelRow_currency(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._FunnelRow_count(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._FunnelRow_amount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -4605,8 +5952,13 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "deletionRequestedAt":
-			out.Values[i] = ec._Lead_deletionRequestedAt(ctx, field, obj)
+		case "crmContactUrl":
+			out.Values[i] = ec._Lead_crmContactUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "crmDealUrl":
+			out.Values[i] = ec._Lead_crmDealUrl(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -4626,8 +5978,33 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Lead_audit(ctx, field, obj)
 				})
+		case "deletionRequestedAt":
+			out.Values[i] = ec._Lead_deletionRequestedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deletionDeclinedAt":
+			out.Values[i] = ec._Lead_deletionDeclinedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "deletionReason":
+			out.Values[i] = ec._Lead_deletionReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "outcome":
 			out.Values[i] = ec._Lead_outcome(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "answeredAt":
+			out.Values[i] = ec._Lead_answeredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "followUpAt":
+			out.Values[i] = ec._Lead_followUpAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -4646,6 +6023,12 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "links":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Lead_links(ctx, field, obj)
+				})
 		case "sameAddress":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, false,
@@ -4757,11 +6140,6 @@ func (ec *executionContext) _LeadConnection(ctx context.Context, sel ast.Selecti
 		case "pageInfo":
 			out.Values[i] = ec._LeadConnection_pageInfo(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "csv":
-			out.Values[i] = ec._LeadConnection_csv(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "counts":
@@ -4985,7 +6363,7 @@ func (ec *executionContext) _LeadEstimate(ctx context.Context, sel ast.Selection
 
 var leadPriceImplementors = []string{"LeadPrice"}
 
-func (ec *executionContext) _LeadPrice(ctx context.Context, sel ast.SelectionSet, obj *lead.Price) graphql.Marshaler {
+func (ec *executionContext) _LeadPrice(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadPrice) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadPriceImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -5001,6 +6379,31 @@ func (ec *executionContext) _LeadPrice(ctx context.Context, sel ast.SelectionSet
 			}
 		case "unpriced":
 			out.Values[i] = ec._LeadPrice_unpriced(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tax":
+			out.Values[i] = ec._LeadPrice_tax(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "taxNote":
+			out.Values[i] = ec._LeadPrice_taxNote(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revision":
+			out.Values[i] = ec._LeadPrice_revision(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "validUntil":
+			out.Values[i] = ec._LeadPrice_validUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "differs":
+			out.Values[i] = ec._LeadPrice_differs(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -5023,7 +6426,7 @@ func (ec *executionContext) _LeadPrice(ctx context.Context, sel ast.SelectionSet
 
 var leadPriceLineImplementors = []string{"LeadPriceLine"}
 
-func (ec *executionContext) _LeadPriceLine(ctx context.Context, sel ast.SelectionSet, obj *lead.PriceLine) graphql.Marshaler {
+func (ec *executionContext) _LeadPriceLine(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadPriceLine) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadPriceLineImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -5039,11 +6442,79 @@ func (ec *executionContext) _LeadPriceLine(ctx context.Context, sel ast.Selectio
 			}
 		case "slug":
 			out.Values[i] = ec._LeadPriceLine_slug(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "amount":
 			out.Values[i] = ec._LeadPriceLine_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quantity":
+			out.Values[i] = ec._LeadPriceLine_quantity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unit":
+			out.Values[i] = ec._LeadPriceLine_unit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unitPrice":
+			out.Values[i] = ec._LeadPriceLine_unitPrice(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "flat":
+			out.Values[i] = ec._LeadPriceLine_flat(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "percent":
+			out.Values[i] = ec._LeadPriceLine_percent(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadQuantityImplementors = []string{"LeadQuantity"}
+
+func (ec *executionContext) _LeadQuantity(ctx context.Context, sel ast.SelectionSet, obj *lead.Quantity) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadQuantityImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadQuantity")
+		case "slug":
+			out.Values[i] = ec._LeadQuantity_slug(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._LeadQuantity_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unit":
+			out.Values[i] = ec._LeadQuantity_unit(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -5095,6 +6566,64 @@ func (ec *executionContext) _LeadSelections(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "quantities":
+			out.Values[i] = ec._LeadSelections_quantities(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadTaxImplementors = []string{"LeadTax"}
+
+func (ec *executionContext) _LeadTax(ctx context.Context, sel ast.SelectionSet, obj *lead.Tax) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadTaxImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadTax")
+		case "percent":
+			out.Values[i] = ec._LeadTax_percent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "label":
+			out.Values[i] = ec._LeadTax_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "included":
+			out.Values[i] = ec._LeadTax_included(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "min":
+			out.Values[i] = ec._LeadTax_min(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "max":
+			out.Values[i] = ec._LeadTax_max(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -5126,6 +6655,16 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 		case "hasNextPage":
 			out.Values[i] = ec._PageInfo_hasNextPage(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "hasPreviousPage":
+			out.Values[i] = ec._PageInfo_hasPreviousPage(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startCursor":
+			out.Values[i] = ec._PageInfo_startCursor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "endCursor":
@@ -5303,6 +6842,30 @@ func (ec *executionContext) marshalNContentTypeHealth2ᚖsiteapiᚋschemaᚐCont
 	return ec._ContentTypeHealth(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNDeliveriesPayload2ᚖsiteapiᚋschemaᚐDeliveriesPayload(ctx context.Context, sel ast.SelectionSet, v *schema.DeliveriesPayload) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "DeliveriesPayload!")
+		return graphql.Null
+	}
+	return ec._DeliveriesPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDelivery2ᚕᚖsiteapiᚋschemaᚐDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Delivery) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx context.Context, sel ast.SelectionSet, v *schema.Delivery) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "Delivery!")
@@ -5365,6 +6928,50 @@ func (ec *executionContext) marshalNDeliveryEdge2ᚖsiteapiᚋschemaᚐDeliveryE
 		return graphql.Null
 	}
 	return ec._DeliveryEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNDeliveryEvent2siteapiᚋintegrationsᚋleadᚐEvent(ctx context.Context, v any) (lead.Event, error) {
+	tmp, err := schema.UnmarshalString(v)
+	res := unmarshalNDeliveryEvent2siteapiᚋintegrationsᚋleadᚐEvent[tmp]
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDeliveryEvent2siteapiᚋintegrationsᚋleadᚐEvent(ctx context.Context, sel ast.SelectionSet, v lead.Event) graphql.Marshaler {
+	_ = sel
+	res := schema.MarshalString(marshalNDeliveryEvent2siteapiᚋintegrationsᚋleadᚐEvent[v])
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "DeliveryEvent!")
+	}
+	return res
+}
+
+var (
+	unmarshalNDeliveryEvent2siteapiᚋintegrationsᚋleadᚐEvent = map[string]lead.Event{
+		"CREATED":            lead.Created,
+		"CORRECTED":          lead.Corrected,
+		"CONSENT_WITHDRAWN":  lead.ConsentWithdrawn,
+		"DELETION_REQUESTED": lead.DeletionRequested,
+		"DELETION_DECLINED":  lead.DeletionDeclined,
+		"OUTCOME":            lead.OutcomeChanged,
+		"ERASED":             lead.Erased,
+	}
+	marshalNDeliveryEvent2siteapiᚋintegrationsᚋleadᚐEvent = map[lead.Event]string{
+		lead.Created:           "CREATED",
+		lead.Corrected:         "CORRECTED",
+		lead.ConsentWithdrawn:  "CONSENT_WITHDRAWN",
+		lead.DeletionRequested: "DELETION_REQUESTED",
+		lead.DeletionDeclined:  "DELETION_DECLINED",
+		lead.OutcomeChanged:    "OUTCOME",
+		lead.Erased:            "ERASED",
+	}
+)
+
+func (ec *executionContext) marshalNDeliveryPayload2ᚖsiteapiᚋschemaᚐDeliveryPayload(ctx context.Context, sel ast.SelectionSet, v *schema.DeliveryPayload) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "DeliveryPayload!")
+		return graphql.Null
+	}
+	return ec._DeliveryPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNDeliveryState2siteapiᚋintegrationsᚋleadᚐDeliveryState(ctx context.Context, v any) (lead.DeliveryState, error) {
@@ -5475,6 +7082,30 @@ func (ec *executionContext) marshalNFunnelChoice2ᚖsiteapiᚋschemaᚐFunnelCho
 		return graphql.Null
 	}
 	return ec._FunnelChoice(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNFunnelRow2ᚕᚖsiteapiᚋschemaᚐFunnelRowᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelRow) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFunnelRow2ᚖsiteapiᚋschemaᚐFunnelRow(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFunnelRow2ᚖsiteapiᚋschemaᚐFunnelRow(ctx context.Context, sel ast.SelectionSet, v *schema.FunnelRow) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "FunnelRow!")
+		return graphql.Null
+	}
+	return ec._FunnelRow(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNFunnelSource2ᚕᚖsiteapiᚋschemaᚐFunnelSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelSource) graphql.Marshaler {
@@ -5699,15 +7330,39 @@ func (ec *executionContext) marshalNLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstim
 	return ec._LeadEstimate(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLeadPriceLine2siteapiᚋintegrationsᚋleadᚐPriceLine(ctx context.Context, sel ast.SelectionSet, v lead.PriceLine) graphql.Marshaler {
-	return ec._LeadPriceLine(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNLeadPriceLine2ᚕsiteapiᚋintegrationsᚋleadᚐPriceLineᚄ(ctx context.Context, sel ast.SelectionSet, v []lead.PriceLine) graphql.Marshaler {
+func (ec *executionContext) marshalNLeadPriceLine2ᚕᚖsiteapiᚋschemaᚐLeadPriceLineᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadPriceLine) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLeadPriceLine2siteapiᚋintegrationsᚋleadᚐPriceLine(ctx, sel, v[i])
+		return ec.marshalNLeadPriceLine2ᚖsiteapiᚋschemaᚐLeadPriceLine(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNLeadPriceLine2ᚖsiteapiᚋschemaᚐLeadPriceLine(ctx context.Context, sel ast.SelectionSet, v *schema.LeadPriceLine) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "LeadPriceLine!")
+		return graphql.Null
+	}
+	return ec._LeadPriceLine(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNLeadQuantity2siteapiᚋintegrationsᚋleadᚐQuantity(ctx context.Context, sel ast.SelectionSet, v lead.Quantity) graphql.Marshaler {
+	return ec._LeadQuantity(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNLeadQuantity2ᚕsiteapiᚋintegrationsᚋleadᚐQuantityᚄ(ctx context.Context, sel ast.SelectionSet, v []lead.Quantity) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLeadQuantity2siteapiᚋintegrationsᚋleadᚐQuantity(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -5991,7 +7646,15 @@ func (ec *executionContext) marshalOLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstim
 	return ec._LeadEstimate(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOLeadPrice2ᚖsiteapiᚋintegrationsᚋleadᚐPrice(ctx context.Context, sel ast.SelectionSet, v *lead.Price) graphql.Marshaler {
+func (ec *executionContext) unmarshalOLeadFilter2ᚖsiteapiᚋschemaᚐLeadFilter(ctx context.Context, v any) (*schema.LeadFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputLeadFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOLeadPrice2ᚖsiteapiᚋschemaᚐLeadPrice(ctx context.Context, sel ast.SelectionSet, v *schema.LeadPrice) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -6017,20 +7680,30 @@ func (ec *executionContext) marshalOLeadState2ᚖsiteapiᚋintegrationsᚋlead�
 	return res
 }
 
-func (ec *executionContext) unmarshalONoMailReason2ᚖsiteapiᚋschemaᚐNoMailReason(ctx context.Context, v any) (*schema.NoMailReason, error) {
-	if v == nil {
-		return nil, nil
-	}
-	var res = new(schema.NoMailReason)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalONoMailReason2ᚖsiteapiᚋschemaᚐNoMailReason(ctx context.Context, sel ast.SelectionSet, v *schema.NoMailReason) graphql.Marshaler {
+func (ec *executionContext) marshalOLeadTax2ᚖsiteapiᚋintegrationsᚋleadᚐTax(ctx context.Context, sel ast.SelectionSet, v *lead.Tax) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return v
+	return ec._LeadTax(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalONoMailReason2ᚖsiteapiᚋintegrationsᚋleadᚐNoMailReason(ctx context.Context, v any) (*lead.NoMailReason, error) {
+	if v == nil {
+		return nil, nil
+	}
+	tmp, err := schema.UnmarshalString(v)
+	res := lead.NoMailReason(tmp)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalONoMailReason2ᚖsiteapiᚋintegrationsᚋleadᚐNoMailReason(ctx context.Context, sel ast.SelectionSet, v *lead.NoMailReason) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := schema.MarshalString(string(*v))
+	return res
 }
 
 func (ec *executionContext) unmarshalOPriceStatus2ᚖsiteapiᚋintegrationsᚋleadᚐPriceStatus(ctx context.Context, v any) (*lead.PriceStatus, error) {

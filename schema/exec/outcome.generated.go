@@ -95,6 +95,65 @@ func (ec *executionContext) fieldContext_LeadOutcome_currency(_ context.Context,
 	return graphql.NewScalarFieldContext("LeadOutcome", field, false, false, "String")
 }
 
+func (ec *executionContext) _LeadOutcome_lossReason(ctx context.Context, field graphql.CollectedField, obj *schema.LeadOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadOutcome_lossReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LossReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *lead.LossReason) graphql.Marshaler {
+			return ec.marshalOLeadLossReason2ᚖsiteapiᚋintegrationsᚋleadᚐLossReason(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadOutcome_lossReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadOutcome", field, false, false, "LeadLossReason")
+}
+
+func (ec *executionContext) _LeadOutcome_lossNote(ctx context.Context, field graphql.CollectedField, obj *schema.LeadOutcome) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadOutcome_lossNote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LossNote, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				if ec.Directives.Personal == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive personal is not implemented")
+				}
+				return ec.Directives.Personal(ctx, obj, directive0)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadOutcome_lossNote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadOutcome", field, false, false, "String")
+}
+
 func (ec *executionContext) _LeadOutcome_at(ctx context.Context, field graphql.CollectedField, obj *schema.LeadOutcome) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -177,6 +236,309 @@ func (ec *executionContext) fieldContext_LeadOutcome_by(_ context.Context, field
 	return graphql.NewScalarFieldContext("LeadOutcome", field, false, false, "String")
 }
 
+func (ec *executionContext) _LeadReport_by(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReport_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.By, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v schema.LeadReportGroup) graphql.Marshaler {
+			return ec.marshalNLeadReportGroup2siteapiᚋschemaᚐLeadReportGroup(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReport_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReport", field, false, false, "LeadReportGroup")
+}
+
+func (ec *executionContext) _LeadReport_groups(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReport_groups(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Groups, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.LeadReportRow) graphql.Marshaler {
+			return ec.marshalNLeadReportRow2ᚕᚖsiteapiᚋschemaᚐLeadReportRowᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReport_groups(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadReportRow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LeadReport_total(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReport_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadReportRow) graphql.Marshaler {
+			return ec.marshalNLeadReportRow2ᚖsiteapiᚋschemaᚐLeadReportRow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReport_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadReportRow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LeadReportRow_name(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReportRow", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadReportRow_since(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_since(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Since, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_since(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReportRow", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _LeadReportRow_until(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_until(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Until, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReportRow", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _LeadReportRow_leads(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_leads(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Leads, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_leads(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReportRow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _LeadReportRow_answeredWithinDay(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_answeredWithinDay(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AnsweredWithinDay, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_answeredWithinDay(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReportRow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _LeadReportRow_won(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_won(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Won, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_won(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReportRow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _LeadReportRow_lost(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_lost(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lost, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_lost(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReportRow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _LeadReportRow_amounts(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_amounts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amounts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.FunnelSum) graphql.Marshaler {
+			return ec.marshalNFunnelSum2ᚕᚖsiteapiᚋschemaᚐFunnelSumᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_amounts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadReportRow",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FunnelSum(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LeadReportRow_medianHoursToAnswer(ctx context.Context, field graphql.CollectedField, obj *schema.LeadReportRow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadReportRow_medianHoursToAnswer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MedianHoursToAnswer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadReportRow_medianHoursToAnswer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadReportRow", field, false, false, "Float")
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -215,6 +577,16 @@ func (ec *executionContext) _LeadOutcome(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "lossReason":
+			out.Values[i] = ec._LeadOutcome_lossReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lossNote":
+			out.Values[i] = ec._LeadOutcome_lossNote(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "at":
 			out.Values[i] = ec._LeadOutcome_at(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -227,6 +599,122 @@ func (ec *executionContext) _LeadOutcome(ctx context.Context, sel ast.SelectionS
 			}
 		case "by":
 			out.Values[i] = ec._LeadOutcome_by(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadReportImplementors = []string{"LeadReport"}
+
+func (ec *executionContext) _LeadReport(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadReport")
+		case "by":
+			out.Values[i] = ec._LeadReport_by(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "groups":
+			out.Values[i] = ec._LeadReport_groups(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "total":
+			out.Values[i] = ec._LeadReport_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadReportRowImplementors = []string{"LeadReportRow"}
+
+func (ec *executionContext) _LeadReportRow(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadReportRow) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadReportRowImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadReportRow")
+		case "name":
+			out.Values[i] = ec._LeadReportRow_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "since":
+			out.Values[i] = ec._LeadReportRow_since(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "until":
+			out.Values[i] = ec._LeadReportRow_until(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "leads":
+			out.Values[i] = ec._LeadReportRow_leads(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "answeredWithinDay":
+			out.Values[i] = ec._LeadReportRow_answeredWithinDay(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "won":
+			out.Values[i] = ec._LeadReportRow_won(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lost":
+			out.Values[i] = ec._LeadReportRow_lost(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amounts":
+			out.Values[i] = ec._LeadReportRow_amounts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "medianHoursToAnswer":
+			out.Values[i] = ec._LeadReportRow_medianHoursToAnswer(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -276,6 +764,82 @@ func (ec *executionContext) marshalNLeadOutcomeValue2siteapiᚋintegrationsᚋle
 	return res
 }
 
+func (ec *executionContext) marshalNLeadReport2ᚖsiteapiᚋschemaᚐLeadReport(ctx context.Context, sel ast.SelectionSet, v *schema.LeadReport) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "LeadReport!")
+		return graphql.Null
+	}
+	return ec._LeadReport(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNLeadReportGroup2siteapiᚋschemaᚐLeadReportGroup(ctx context.Context, v any) (schema.LeadReportGroup, error) {
+	var res schema.LeadReportGroup
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNLeadReportGroup2siteapiᚋschemaᚐLeadReportGroup(ctx context.Context, sel ast.SelectionSet, v schema.LeadReportGroup) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNLeadReportRow2ᚕᚖsiteapiᚋschemaᚐLeadReportRowᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadReportRow) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLeadReportRow2ᚖsiteapiᚋschemaᚐLeadReportRow(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNLeadReportRow2ᚖsiteapiᚋschemaᚐLeadReportRow(ctx context.Context, sel ast.SelectionSet, v *schema.LeadReportRow) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "LeadReportRow!")
+		return graphql.Null
+	}
+	return ec._LeadReportRow(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNLeadResult2siteapiᚋintegrationsᚋleadᚐResult(ctx context.Context, v any) (lead.Result, error) {
+	tmp, err := schema.UnmarshalString(v)
+	res := lead.Result(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNLeadResult2siteapiᚋintegrationsᚋleadᚐResult(ctx context.Context, sel ast.SelectionSet, v lead.Result) graphql.Marshaler {
+	_ = sel
+	res := schema.MarshalString(string(v))
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "LeadResult!")
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalOLeadLossReason2ᚖsiteapiᚋintegrationsᚋleadᚐLossReason(ctx context.Context, v any) (*lead.LossReason, error) {
+	if v == nil {
+		return nil, nil
+	}
+	tmp, err := schema.UnmarshalString(v)
+	res := lead.LossReason(tmp)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOLeadLossReason2ᚖsiteapiᚋintegrationsᚋleadᚐLossReason(ctx context.Context, sel ast.SelectionSet, v *lead.LossReason) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := schema.MarshalString(string(*v))
+	return res
+}
+
 func (ec *executionContext) marshalOLeadOutcome2ᚖsiteapiᚋschemaᚐLeadOutcome(ctx context.Context, sel ast.SelectionSet, v *schema.LeadOutcome) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -300,6 +864,42 @@ func (ec *executionContext) marshalOLeadOutcomeValue2ᚖsiteapiᚋintegrations�
 	_ = ctx
 	res := schema.MarshalString(string(*v))
 	return res
+}
+
+func (ec *executionContext) unmarshalOLeadResult2ᚕsiteapiᚋintegrationsᚋleadᚐResultᚄ(ctx context.Context, v any) ([]lead.Result, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]lead.Result, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNLeadResult2siteapiᚋintegrationsᚋleadᚐResult(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOLeadResult2ᚕsiteapiᚋintegrationsᚋleadᚐResultᚄ(ctx context.Context, sel ast.SelectionSet, v []lead.Result) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLeadResult2siteapiᚋintegrationsᚋleadᚐResult(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -37,15 +37,15 @@ func (ec *executionContext) _ErasurePlace_place(ctx context.Context, field graph
 			return obj.Place, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v schema.ErasurePlaceName) graphql.Marshaler {
+			return ec.marshalNErasurePlaceName2siteapiᚋschemaᚐErasurePlaceName(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_ErasurePlace_place(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
+	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "ErasurePlaceName")
 }
 
 func (ec *executionContext) _ErasurePlace_unit(ctx context.Context, field graphql.CollectedField, obj *schema.ErasurePlace) (ret graphql.Marshaler) {
@@ -129,15 +129,15 @@ func (ec *executionContext) _ErasurePlace_state(ctx context.Context, field graph
 			return obj.State, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v schema.ErasureState) graphql.Marshaler {
+			return ec.marshalNErasureState2siteapiᚋschemaᚐErasureState(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_ErasurePlace_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
+	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "ErasureState")
 }
 
 func (ec *executionContext) _ErasurePlace_detail(ctx context.Context, field graphql.CollectedField, obj *schema.ErasurePlace) (ret graphql.Marshaler) {
@@ -175,14 +175,37 @@ func (ec *executionContext) _ErasureReceipt_email(ctx context.Context, field gra
 			return obj.Email, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_ErasureReceipt_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "String")
+}
+
+func (ec *executionContext) _ErasureReceipt_lead(ctx context.Context, field graphql.CollectedField, obj *schema.ErasureReceipt) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ErasureReceipt_lead(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lead, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ErasureReceipt_lead(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "String")
 }
 
@@ -759,7 +782,7 @@ func (ec *executionContext) _PersonSession_selections(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *lead.Selections) graphql.Marshaler {
-			return ec.marshalNLeadSelections2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx, selections, v)
+			return ec.marshalNSessionSelections2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx, selections, v)
 		},
 		true,
 		true,
@@ -772,7 +795,7 @@ func (ec *executionContext) fieldContext_PersonSession_selections(_ context.Cont
 		IsMethod:   false,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_LeadSelections(ctx, field)
+			return ec.childFields_SessionSelections(ctx, field)
 		},
 	}
 	return fc, nil
@@ -906,6 +929,130 @@ func (ec *executionContext) fieldContext_PersonSession_firstAttribution(_ contex
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_LeadAttribution(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SessionSelections_projectType(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SessionSelections_projectType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ProjectType, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SessionSelections_projectType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SessionSelections", field, false, false, "String")
+}
+
+func (ec *executionContext) _SessionSelections_features(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SessionSelections_features(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Features, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SessionSelections_features(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SessionSelections", field, false, false, "String")
+}
+
+func (ec *executionContext) _SessionSelections_complexity(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SessionSelections_complexity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Complexity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SessionSelections_complexity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SessionSelections", field, false, false, "String")
+}
+
+func (ec *executionContext) _SessionSelections_timeline(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SessionSelections_timeline(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Timeline, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalOString2string(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SessionSelections_timeline(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SessionSelections", field, false, false, "String")
+}
+
+func (ec *executionContext) _SessionSelections_quantities(ctx context.Context, field graphql.CollectedField, obj *lead.Selections) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SessionSelections_quantities(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantities, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []lead.Quantity) graphql.Marshaler {
+			return ec.marshalNLeadQuantity2ᚕsiteapiᚋintegrationsᚋleadᚐQuantityᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SessionSelections_quantities(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SessionSelections",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadQuantity(ctx, field)
 		},
 	}
 	return fc, nil
@@ -1095,7 +1242,12 @@ func (ec *executionContext) _ErasureReceipt(ctx context.Context, sel ast.Selecti
 			out.Values[i] = graphql.MarshalString("ErasureReceipt")
 		case "email":
 			out.Values[i] = ec._ErasureReceipt_email(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lead":
+			out.Values[i] = ec._ErasureReceipt_lead(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "dryRun":
@@ -1339,6 +1491,59 @@ func (ec *executionContext) _PersonSession(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var sessionSelectionsImplementors = []string{"SessionSelections"}
+
+func (ec *executionContext) _SessionSelections(ctx context.Context, sel ast.SelectionSet, obj *lead.Selections) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, sessionSelectionsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SessionSelections")
+		case "projectType":
+			out.Values[i] = ec._SessionSelections_projectType(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "features":
+			out.Values[i] = ec._SessionSelections_features(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "complexity":
+			out.Values[i] = ec._SessionSelections_complexity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "timeline":
+			out.Values[i] = ec._SessionSelections_timeline(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "quantities":
+			out.Values[i] = ec._SessionSelections_quantities(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var withdrawalImplementors = []string{"Withdrawal"}
 
 func (ec *executionContext) _Withdrawal(ctx context.Context, sel ast.SelectionSet, obj *schema.Withdrawal) graphql.Marshaler {
@@ -1415,12 +1620,32 @@ func (ec *executionContext) marshalNErasurePlace2ᚖsiteapiᚋschemaᚐErasurePl
 	return ec._ErasurePlace(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNErasurePlaceName2siteapiᚋschemaᚐErasurePlaceName(ctx context.Context, v any) (schema.ErasurePlaceName, error) {
+	var res schema.ErasurePlaceName
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNErasurePlaceName2siteapiᚋschemaᚐErasurePlaceName(ctx context.Context, sel ast.SelectionSet, v schema.ErasurePlaceName) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNErasureReceipt2ᚖsiteapiᚋschemaᚐErasureReceipt(ctx context.Context, sel ast.SelectionSet, v *schema.ErasureReceipt) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "ErasureReceipt!")
 		return graphql.Null
 	}
 	return ec._ErasureReceipt(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNErasureState2siteapiᚋschemaᚐErasureState(ctx context.Context, v any) (schema.ErasureState, error) {
+	var res schema.ErasureState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNErasureState2siteapiᚋschemaᚐErasureState(ctx context.Context, sel ast.SelectionSet, v schema.ErasureState) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNPerson2ᚖsiteapiᚋschemaᚐPerson(ctx context.Context, sel ast.SelectionSet, v *schema.Person) graphql.Marshaler {
@@ -1477,6 +1702,14 @@ func (ec *executionContext) marshalNPersonSession2ᚖsiteapiᚋschemaᚐPersonSe
 		return graphql.Null
 	}
 	return ec._PersonSession(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSessionSelections2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx context.Context, sel ast.SelectionSet, v *lead.Selections) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "SessionSelections!")
+		return graphql.Null
+	}
+	return ec._SessionSelections(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNWithdrawal2ᚖsiteapiᚋschemaᚐWithdrawal(ctx context.Context, sel ast.SelectionSet, v *schema.Withdrawal) graphql.Marshaler {

@@ -116,6 +116,121 @@ func (ec *executionContext) fieldContext_EstimateLine_amount(_ context.Context, 
 	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "Float")
 }
 
+func (ec *executionContext) _EstimateLine_quantity(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_quantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_quantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _EstimateLine_unit(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_unit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_unit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "String")
+}
+
+func (ec *executionContext) _EstimateLine_unitPrice(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_unitPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UnitPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_unitPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _EstimateLine_flat(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_flat(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Flat, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_flat(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _EstimateLine_percent(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_percent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Percent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_percent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "Float")
+}
+
 func (ec *executionContext) _QuoteEstimate_min(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -240,6 +355,61 @@ func (ec *executionContext) fieldContext_QuoteEstimate_unpriced(_ context.Contex
 	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "String")
 }
 
+func (ec *executionContext) _QuoteEstimate_tax(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.QuoteTax) graphql.Marshaler {
+			return ec.marshalOQuoteTax2ᚖsiteapiᚋschemaᚐQuoteTax(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QuoteEstimate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QuoteTax(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QuoteEstimate_taxNote(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_taxNote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TaxNote, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_taxNote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "String")
+}
+
 func (ec *executionContext) _QuoteEstimate_validUntil(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -307,6 +477,360 @@ func (ec *executionContext) _QuoteEstimate_preview(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_QuoteEstimate_preview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _QuoteOption_field(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_field(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Field, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteOption_slug(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_slug(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Slug, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_slug(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteOption_label(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteOption_order(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_order(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Order, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_order(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteOption_currency(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_currency(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Currency, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_currency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteOption_price(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_price(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Price, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteOption_percent(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_percent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Percent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_percent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteOption_unit(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_unit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_unit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteOption_unitPrice(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_unitPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UnitPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_unitPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteOption_tiers(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_tiers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tiers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.QuoteTier) graphql.Marshaler {
+			return ec.marshalNQuoteTier2ᚕᚖsiteapiᚋschemaᚐQuoteTierᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_tiers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QuoteOption",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QuoteTier(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QuoteOption_graduated(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_graduated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Graduated, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_graduated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _QuoteOption_minQuantity(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_minQuantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinQuantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_minQuantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteOption_maxQuantity(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_maxQuantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxQuantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_maxQuantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteOption_step(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_step(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Step, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_step(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteOption_quantity(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteOption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteOption_quantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteOption_quantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteOption", field, false, false, "Float")
 }
 
 func (ec *executionContext) _QuotePage_contentType(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePage) (ret graphql.Marshaler) {
@@ -585,6 +1109,167 @@ func (ec *executionContext) fieldContext_QuotePdf_content(_ context.Context, fie
 	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, "Base64")
 }
 
+func (ec *executionContext) _QuoteTax_percent(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteTax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteTax_percent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Percent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteTax_percent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteTax", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteTax_label(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteTax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteTax_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteTax_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteTax", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteTax_included(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteTax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteTax_included(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Included, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteTax_included(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteTax", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _QuoteTax_min(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteTax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteTax_min(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Min, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteTax_min(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteTax", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteTax_max(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteTax) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteTax_max(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Max, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteTax_max(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteTax", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteTier_upTo(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteTier) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteTier_upTo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpTo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteTier_upTo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteTier", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteTier_unitPrice(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteTier) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteTier_unitPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UnitPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteTier_unitPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteTier", field, false, false, "Float")
+}
+
 func (ec *executionContext) _SubmitQuotePayload_success(ctx context.Context, field graphql.CollectedField, obj *schema.SubmitQuotePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -854,7 +1539,7 @@ func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Co
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"projectType", "features", "complexity", "timeline"}
+	fieldsInOrder := [...]string{"projectType", "features", "complexity", "timeline", "quantities"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -889,6 +1574,50 @@ func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Co
 				return it, err
 			}
 			it.Timeline = data
+		case "quantities":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("quantities"))
+			data, err := ec.unmarshalOQuantityInput2ᚕsiteapiᚋintegrationsᚋleadᚐQuantityᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Quantities = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputQuantityInput(ctx context.Context, obj any) (lead.Quantity, error) {
+	var it lead.Quantity
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"slug", "count"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "slug":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("slug"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Slug = data
+		case "count":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("count"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Count = data
 		}
 	}
 	return it, nil
@@ -1014,7 +1743,7 @@ func (ec *executionContext) unmarshalInputQuoteSelectionsInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"projectType", "features", "complexity", "timeline"}
+	fieldsInOrder := [...]string{"projectType", "features", "complexity", "timeline", "quantities"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1049,6 +1778,13 @@ func (ec *executionContext) unmarshalInputQuoteSelectionsInput(ctx context.Conte
 				return it, err
 			}
 			it.Timeline = data
+		case "quantities":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("quantities"))
+			data, err := ec.unmarshalOQuantityInput2ᚕsiteapiᚋintegrationsᚋleadᚐQuantityᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Quantities = data
 		}
 	}
 	return it, nil
@@ -1272,6 +2008,43 @@ func (ec *executionContext) unmarshalInputTrackFormDataInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputTrackQuantityInput(ctx context.Context, obj any) (lead.Quantity, error) {
+	var it lead.Quantity
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"slug", "count"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "slug":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("slug"))
+			data, err := ec.unmarshalOString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Slug = data
+		case "count":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("count"))
+			data, err := ec.unmarshalOFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Count = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, obj any) (schema.TrackQuoteInput, error) {
 	var it schema.TrackQuoteInput
 	if obj == nil {
@@ -1355,7 +2128,7 @@ func (ec *executionContext) unmarshalInputTrackSelectionsInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"projectType", "features", "complexity", "timeline"}
+	fieldsInOrder := [...]string{"projectType", "features", "complexity", "timeline", "quantities"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1390,6 +2163,13 @@ func (ec *executionContext) unmarshalInputTrackSelectionsInput(ctx context.Conte
 				return it, err
 			}
 			it.Timeline = data
+		case "quantities":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("quantities"))
+			data, err := ec.unmarshalOTrackQuantityInput2ᚕsiteapiᚋintegrationsᚋleadᚐQuantity(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Quantities = data
 		}
 	}
 	return it, nil
@@ -1432,6 +2212,31 @@ func (ec *executionContext) _EstimateLine(ctx context.Context, sel ast.Selection
 		case "amount":
 			out.Values[i] = ec._EstimateLine_amount(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quantity":
+			out.Values[i] = ec._EstimateLine_quantity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unit":
+			out.Values[i] = ec._EstimateLine_unit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unitPrice":
+			out.Values[i] = ec._EstimateLine_unitPrice(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "flat":
+			out.Values[i] = ec._EstimateLine_flat(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "percent":
+			out.Values[i] = ec._EstimateLine_percent(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -1487,6 +2292,16 @@ func (ec *executionContext) _QuoteEstimate(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "tax":
+			out.Values[i] = ec._QuoteEstimate_tax(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "taxNote":
+			out.Values[i] = ec._QuoteEstimate_taxNote(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "validUntil":
 			out.Values[i] = ec._QuoteEstimate_validUntil(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1500,6 +2315,109 @@ func (ec *executionContext) _QuoteEstimate(ctx context.Context, sel ast.Selectio
 		case "preview":
 			out.Values[i] = ec._QuoteEstimate_preview(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var quoteOptionImplementors = []string{"QuoteOption"}
+
+func (ec *executionContext) _QuoteOption(ctx context.Context, sel ast.SelectionSet, obj *schema.QuoteOption) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quoteOptionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QuoteOption")
+		case "field":
+			out.Values[i] = ec._QuoteOption_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "slug":
+			out.Values[i] = ec._QuoteOption_slug(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "label":
+			out.Values[i] = ec._QuoteOption_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "order":
+			out.Values[i] = ec._QuoteOption_order(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "currency":
+			out.Values[i] = ec._QuoteOption_currency(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "price":
+			out.Values[i] = ec._QuoteOption_price(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "percent":
+			out.Values[i] = ec._QuoteOption_percent(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unit":
+			out.Values[i] = ec._QuoteOption_unit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unitPrice":
+			out.Values[i] = ec._QuoteOption_unitPrice(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "tiers":
+			out.Values[i] = ec._QuoteOption_tiers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "graduated":
+			out.Values[i] = ec._QuoteOption_graduated(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "minQuantity":
+			out.Values[i] = ec._QuoteOption_minQuantity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "maxQuantity":
+			out.Values[i] = ec._QuoteOption_maxQuantity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "step":
+			out.Values[i] = ec._QuoteOption_step(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "quantity":
+			out.Values[i] = ec._QuoteOption_quantity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -1663,6 +2581,97 @@ func (ec *executionContext) _QuotePdf(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var quoteTaxImplementors = []string{"QuoteTax"}
+
+func (ec *executionContext) _QuoteTax(ctx context.Context, sel ast.SelectionSet, obj *schema.QuoteTax) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quoteTaxImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QuoteTax")
+		case "percent":
+			out.Values[i] = ec._QuoteTax_percent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "label":
+			out.Values[i] = ec._QuoteTax_label(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "included":
+			out.Values[i] = ec._QuoteTax_included(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "min":
+			out.Values[i] = ec._QuoteTax_min(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "max":
+			out.Values[i] = ec._QuoteTax_max(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var quoteTierImplementors = []string{"QuoteTier"}
+
+func (ec *executionContext) _QuoteTier(ctx context.Context, sel ast.SelectionSet, obj *schema.QuoteTier) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quoteTierImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QuoteTier")
+		case "upTo":
+			out.Values[i] = ec._QuoteTier_upTo(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unitPrice":
+			out.Values[i] = ec._QuoteTier_unitPrice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var submitQuotePayloadImplementors = []string{"SubmitQuotePayload"}
 
 func (ec *executionContext) _SubmitQuotePayload(ctx context.Context, sel ast.SelectionSet, obj *schema.SubmitQuotePayload) graphql.Marshaler {
@@ -1787,6 +2796,11 @@ func (ec *executionContext) unmarshalNEstimateSelectionsInput2siteapiᚋintegrat
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNQuantityInput2siteapiᚋintegrationsᚋleadᚐQuantity(ctx context.Context, v any) (lead.Quantity, error) {
+	res, err := ec.unmarshalInputQuantityInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNQuoteContactInput2ᚖsiteapiᚋintegrationsᚋleadᚐContact(ctx context.Context, v any) (*lead.Contact, error) {
 	res, err := ec.unmarshalInputQuoteContactInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -1805,6 +2819,30 @@ func (ec *executionContext) unmarshalNQuoteEstimateInput2ᚖsiteapiᚋschemaᚐQ
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNQuoteOption2ᚕᚖsiteapiᚋschemaᚐQuoteOptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.QuoteOption) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNQuoteOption2ᚖsiteapiᚋschemaᚐQuoteOption(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNQuoteOption2ᚖsiteapiᚋschemaᚐQuoteOption(ctx context.Context, sel ast.SelectionSet, v *schema.QuoteOption) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "QuoteOption!")
+		return graphql.Null
+	}
+	return ec._QuoteOption(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNQuotePageAction2ᚖsiteapiᚋschemaᚐQuotePageAction(ctx context.Context, sel ast.SelectionSet, v *schema.QuotePageAction) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "QuotePageAction!")
@@ -1816,6 +2854,30 @@ func (ec *executionContext) marshalNQuotePageAction2ᚖsiteapiᚋschemaᚐQuoteP
 func (ec *executionContext) unmarshalNQuoteSelectionsInput2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx context.Context, v any) (*lead.Selections, error) {
 	res, err := ec.unmarshalInputQuoteSelectionsInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNQuoteTier2ᚕᚖsiteapiᚋschemaᚐQuoteTierᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.QuoteTier) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 4, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNQuoteTier2ᚖsiteapiᚋschemaᚐQuoteTier(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNQuoteTier2ᚖsiteapiᚋschemaᚐQuoteTier(ctx context.Context, sel ast.SelectionSet, v *schema.QuoteTier) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "QuoteTier!")
+		return graphql.Null
+	}
+	return ec._QuoteTier(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNSubmitQuoteInput2siteapiᚋschemaᚐSubmitQuoteInput(ctx context.Context, v any) (schema.SubmitQuoteInput, error) {
@@ -1869,6 +2931,23 @@ func (ec *executionContext) unmarshalOConsentInput2ᚕᚖsiteapiᚋintegrations�
 	return res, nil
 }
 
+func (ec *executionContext) unmarshalOQuantityInput2ᚕsiteapiᚋintegrationsᚋleadᚐQuantityᚄ(ctx context.Context, v any) ([]lead.Quantity, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]lead.Quantity, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNQuantityInput2siteapiᚋintegrationsᚋleadᚐQuantity(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalOQuotePage2ᚖsiteapiᚋschemaᚐQuotePage(ctx context.Context, sel ast.SelectionSet, v *schema.QuotePage) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -1881,6 +2960,13 @@ func (ec *executionContext) marshalOQuotePdf2ᚖsiteapiᚋschemaᚐQuotePDF(ctx 
 		return graphql.Null
 	}
 	return ec._QuotePdf(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOQuoteTax2ᚖsiteapiᚋschemaᚐQuoteTax(ctx context.Context, sel ast.SelectionSet, v *schema.QuoteTax) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._QuoteTax(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋintegrationsᚋleadᚐConsent(ctx context.Context, v any) ([]*lead.Consent, error) {
@@ -1922,6 +3008,28 @@ func (ec *executionContext) unmarshalOTrackFormDataInput2ᚖsiteapiᚋintegratio
 	}
 	res, err := ec.unmarshalInputTrackFormDataInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOTrackQuantityInput2siteapiᚋintegrationsᚋleadᚐQuantity(ctx context.Context, v any) (lead.Quantity, error) {
+	res, err := ec.unmarshalInputTrackQuantityInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOTrackQuantityInput2ᚕsiteapiᚋintegrationsᚋleadᚐQuantity(ctx context.Context, v any) ([]lead.Quantity, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]lead.Quantity, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalOTrackQuantityInput2siteapiᚋintegrationsᚋleadᚐQuantity(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) unmarshalOTrackSelectionsInput2ᚖsiteapiᚋintegrationsᚋleadᚐSelections(ctx context.Context, v any) (*lead.Selections, error) {

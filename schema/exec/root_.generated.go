@@ -100,15 +100,17 @@ type ComplexityRoot struct {
 	}
 
 	ContentChange struct {
-		Keys func(childComplexity int) int
+		Keys     func(childComplexity int) int
+		Revision func(childComplexity int) int
 	}
 
 	ContentDocument struct {
-		Fields    func(childComplexity int) int
-		ID        func(childComplexity int) int
-		Locale    func(childComplexity int) int
-		Type      func(childComplexity int) int
-		UpdatedAt func(childComplexity int) int
+		Fields       func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Locale       func(childComplexity int) int
+		Translations func(childComplexity int) int
+		Type         func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
 	}
 
 	ContentHealth struct {
@@ -118,10 +120,31 @@ type ComplexityRoot struct {
 		Types     func(childComplexity int) int
 	}
 
+	ContentPage struct {
+		Documents func(childComplexity int) int
+		Total     func(childComplexity int) int
+	}
+
+	ContentTranslation struct {
+		ID     func(childComplexity int) int
+		Locale func(childComplexity int) int
+		Slug   func(childComplexity int) int
+	}
+
 	ContentTypeHealth struct {
 		Documents func(childComplexity int) int
 		Type      func(childComplexity int) int
 		UpdatedAt func(childComplexity int) int
+	}
+
+	DeclinedDeletion struct {
+		Lead   func(childComplexity int) int
+		Mailed func(childComplexity int) int
+	}
+
+	DeliveriesPayload struct {
+		Changed    func(childComplexity int) int
+		Deliveries func(childComplexity int) int
 	}
 
 	Delivery struct {
@@ -130,12 +153,14 @@ type ComplexityRoot struct {
 		CreatedAt     func(childComplexity int) int
 		DeliveredAt   func(childComplexity int) int
 		Email         func(childComplexity int) int
+		Event         func(childComplexity int) int
 		ID            func(childComplexity int) int
 		Lead          func(childComplexity int) int
 		MaxAttempts   func(childComplexity int) int
 		NextAttemptAt func(childComplexity int) int
 		NoMailReason  func(childComplexity int) int
 		Reason        func(childComplexity int) int
+		Reference     func(childComplexity int) int
 		State         func(childComplexity int) int
 		Target        func(childComplexity int) int
 	}
@@ -155,12 +180,20 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	DeliveryPayload struct {
+		Delivery func(childComplexity int) int
+	}
+
 	DeliveryVerification struct {
 		Failed   func(childComplexity int) int
 		Leads    func(childComplexity int) int
 		Missing  func(childComplexity int) int
 		Targets  func(childComplexity int) int
 		UnderWay func(childComplexity int) int
+	}
+
+	EndLoginsPayload struct {
+		Logins func(childComplexity int) int
 	}
 
 	ErasurePlace struct {
@@ -178,22 +211,29 @@ type ComplexityRoot struct {
 		Email      func(childComplexity int) int
 		Failed     func(childComplexity int) int
 		FinishedAt func(childComplexity int) int
+		Lead       func(childComplexity int) int
 		Left       func(childComplexity int) int
 		Places     func(childComplexity int) int
 		Remains    func(childComplexity int) int
 	}
 
 	EstimateLine struct {
-		Amount func(childComplexity int) int
-		Field  func(childComplexity int) int
-		Label  func(childComplexity int) int
-		Slug   func(childComplexity int) int
+		Amount    func(childComplexity int) int
+		Field     func(childComplexity int) int
+		Flat      func(childComplexity int) int
+		Label     func(childComplexity int) int
+		Percent   func(childComplexity int) int
+		Quantity  func(childComplexity int) int
+		Slug      func(childComplexity int) int
+		Unit      func(childComplexity int) int
+		UnitPrice func(childComplexity int) int
 	}
 
 	Funnel struct {
 		Choices   func(childComplexity int) int
 		InReview  func(childComplexity int) int
 		Leads     func(childComplexity int) int
+		Rows      func(childComplexity int) int
 		Sources   func(childComplexity int) int
 		Steps     func(childComplexity int) int
 		Untracked func(childComplexity int) int
@@ -204,6 +244,17 @@ type ComplexityRoot struct {
 		Count     func(childComplexity int) int
 		Field     func(childComplexity int) int
 		Submitted func(childComplexity int) int
+		Value     func(childComplexity int) int
+	}
+
+	FunnelRow struct {
+		Amount    func(childComplexity int) int
+		Count     func(childComplexity int) int
+		Currency  func(childComplexity int) int
+		Dimension func(childComplexity int) int
+		From      func(childComplexity int) int
+		Section   func(childComplexity int) int
+		To        func(childComplexity int) int
 		Value     func(childComplexity int) int
 	}
 
@@ -254,15 +305,22 @@ type ComplexityRoot struct {
 	}
 
 	Lead struct {
+		AnsweredAt          func(childComplexity int) int
 		Attribution         func(childComplexity int) int
 		Audit               func(childComplexity int) int
 		Consents            func(childComplexity int) int
 		Contact             func(childComplexity int) int
+		CrmContactURL       func(childComplexity int) int
+		CrmDealURL          func(childComplexity int) int
+		DeletionDeclinedAt  func(childComplexity int) int
+		DeletionReason      func(childComplexity int) int
 		DeletionRequestedAt func(childComplexity int) int
 		Deliveries          func(childComplexity int) int
 		Estimate            func(childComplexity int) int
 		FirstAttribution    func(childComplexity int) int
+		FollowUpAt          func(childComplexity int) int
 		ID                  func(childComplexity int) int
+		Links               func(childComplexity int) int
 		Locale              func(childComplexity int) int
 		Message             func(childComplexity int) int
 		NoMailReason        func(childComplexity int) int
@@ -302,7 +360,6 @@ type ComplexityRoot struct {
 	}
 
 	LeadConnection struct {
-		CSV      func(childComplexity int) int
 		Counts   func(childComplexity int) int
 		Edges    func(childComplexity int) int
 		PageInfo func(childComplexity int) int
@@ -326,9 +383,11 @@ type ComplexityRoot struct {
 	}
 
 	LeadCounts struct {
-		States   func(childComplexity int) int
-		Statuses func(childComplexity int) int
-		Total    func(childComplexity int) int
+		DeletionRequests func(childComplexity int) int
+		Due              func(childComplexity int) int
+		States           func(childComplexity int) int
+		Statuses         func(childComplexity int) int
+		Total            func(childComplexity int) int
 	}
 
 	LeadEdge struct {
@@ -350,8 +409,14 @@ type ComplexityRoot struct {
 	}
 
 	LeadFailure struct {
-		ID     func(childComplexity int) int
+		Lead   func(childComplexity int) int
 		Reason func(childComplexity int) int
+	}
+
+	LeadLinks struct {
+		Inbox func(childComplexity int) int
+		PDF   func(childComplexity int) int
+		Quote func(childComplexity int) int
 	}
 
 	LeadNote struct {
@@ -361,29 +426,70 @@ type ComplexityRoot struct {
 	}
 
 	LeadOutcome struct {
-		Amount   func(childComplexity int) int
-		At       func(childComplexity int) int
-		By       func(childComplexity int) int
-		Currency func(childComplexity int) int
-		Source   func(childComplexity int) int
-		Value    func(childComplexity int) int
+		Amount     func(childComplexity int) int
+		At         func(childComplexity int) int
+		By         func(childComplexity int) int
+		Currency   func(childComplexity int) int
+		LossNote   func(childComplexity int) int
+		LossReason func(childComplexity int) int
+		Source     func(childComplexity int) int
+		Value      func(childComplexity int) int
+	}
+
+	LeadPayload struct {
+		Lead func(childComplexity int) int
 	}
 
 	LeadPrice struct {
-		Lines    func(childComplexity int) int
-		Unpriced func(childComplexity int) int
+		Differs    func(childComplexity int) int
+		Lines      func(childComplexity int) int
+		Revision   func(childComplexity int) int
+		Tax        func(childComplexity int) int
+		TaxNote    func(childComplexity int) int
+		Unpriced   func(childComplexity int) int
+		ValidUntil func(childComplexity int) int
 	}
 
 	LeadPriceLine struct {
-		Amount func(childComplexity int) int
-		Field  func(childComplexity int) int
-		Slug   func(childComplexity int) int
+		Amount    func(childComplexity int) int
+		Field     func(childComplexity int) int
+		Flat      func(childComplexity int) int
+		Percent   func(childComplexity int) int
+		Quantity  func(childComplexity int) int
+		Slug      func(childComplexity int) int
+		Unit      func(childComplexity int) int
+		UnitPrice func(childComplexity int) int
+	}
+
+	LeadQuantity struct {
+		Count func(childComplexity int) int
+		Slug  func(childComplexity int) int
+		Unit  func(childComplexity int) int
+	}
+
+	LeadReport struct {
+		By     func(childComplexity int) int
+		Groups func(childComplexity int) int
+		Total  func(childComplexity int) int
+	}
+
+	LeadReportRow struct {
+		Amounts             func(childComplexity int) int
+		AnsweredWithinDay   func(childComplexity int) int
+		Leads               func(childComplexity int) int
+		Lost                func(childComplexity int) int
+		MedianHoursToAnswer func(childComplexity int) int
+		Name                func(childComplexity int) int
+		Since               func(childComplexity int) int
+		Until               func(childComplexity int) int
+		Won                 func(childComplexity int) int
 	}
 
 	LeadSelections struct {
 		Complexity  func(childComplexity int) int
 		Features    func(childComplexity int) int
 		ProjectType func(childComplexity int) int
+		Quantities  func(childComplexity int) int
 		Timeline    func(childComplexity int) int
 	}
 
@@ -397,9 +503,18 @@ type ComplexityRoot struct {
 		Status func(childComplexity int) int
 	}
 
-	LeadsChange struct {
+	LeadTax struct {
+		Included func(childComplexity int) int
+		Label    func(childComplexity int) int
+		Max      func(childComplexity int) int
+		Min      func(childComplexity int) int
+		Percent  func(childComplexity int) int
+	}
+
+	LeadsPayload struct {
 		Changed func(childComplexity int) int
 		Failed  func(childComplexity int) int
+		Leads   func(childComplexity int) int
 	}
 
 	LocalizedString struct {
@@ -411,6 +526,7 @@ type ComplexityRoot struct {
 	Login struct {
 		Actor     func(childComplexity int) int
 		CheckAt   func(childComplexity int) int
+		Client    func(childComplexity int) int
 		ExpiresAt func(childComplexity int) int
 		ID        func(childComplexity int) int
 		Name      func(childComplexity int) int
@@ -424,37 +540,37 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AddLeadNote          func(childComplexity int, id string, text string) int
-		AssignLead           func(childComplexity int, id string, owner *string) int
-		AssignLeads          func(childComplexity int, ids []string, owner *string) int
+		AddLeadNote          func(childComplexity int, lead string, text string) int
+		AssignLeads          func(childComplexity int, leads []string, owner *string) int
 		ClearCache           func(childComplexity int, all *bool, pattern *string) int
+		DeclineDeletion      func(childComplexity int, lead string, reason string) int
 		DismissDelivery      func(childComplexity int, id string, reason string) int
 		EndLogins            func(childComplexity int, ids []string, all bool) int
-		EraseLeads           func(childComplexity int, email string, dryRun bool) int
+		EraseLeads           func(childComplexity int, email *string, lead *string, dryRun bool) int
 		InvalidateCache      func(childComplexity int, input schema.InvalidateCacheInput) int
+		MarkLeadAnswered     func(childComplexity int, lead string) int
 		ReceiveCmsWebhook    func(childComplexity int, payload any) int
-		RejectLead           func(childComplexity int, id string, expected *lead.State) int
-		RejectLeads          func(childComplexity int, ids []string, all bool, expected *lead.State) int
-		ReleaseLead          func(childComplexity int, id string, expected *lead.State) int
-		ReleaseLeads         func(childComplexity int, ids []string, all bool, expected *lead.State) int
+		RejectLeads          func(childComplexity int, leads []string, all bool, expected *lead.State) int
+		ReleaseLeads         func(childComplexity int, leads []string, all bool, expected *lead.State) int
 		RequestQuoteDeletion func(childComplexity int, id string, locale *schema.Locale) int
-		ResendLead           func(childComplexity int, id string, target lead.Target, email *string) int
-		RetryDeliveries      func(childComplexity int, all bool, state []lead.DeliveryState, target *lead.Target, ids []string) int
-		RetryDelivery        func(childComplexity int, id string) int
-		RetryLeads           func(childComplexity int, ids []string) int
-		SetLeadOutcome       func(childComplexity int, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) int
-		SetLeadStatus        func(childComplexity int, id string, status lead.Status) int
-		SetLeadStatuses      func(childComplexity int, ids []string, status lead.Status) int
+		ResendLead           func(childComplexity int, lead string, target lead.Target, email *string) int
+		RetryDeliveries      func(childComplexity int, ids []string, all bool, state []lead.DeliveryState, target *lead.Target) int
+		RetryLeads           func(childComplexity int, leads []string) int
+		SetLeadFollowUp      func(childComplexity int, lead string, at *time.Time) int
+		SetLeadOutcome       func(childComplexity int, lead string, outcome *lead.OutcomeValue, amount *float64, currency *string, lossReason *lead.LossReason, lossNote *string) int
+		SetLeadStatuses      func(childComplexity int, leads []string, status lead.Status) int
 		SubmitQuote          func(childComplexity int, input schema.SubmitQuoteInput) int
 		TrackQuote           func(childComplexity int, input schema.TrackQuoteInput) int
 		VerifyDeliveries     func(childComplexity int, since *time.Time, target *lead.Target, fix bool) int
-		WithdrawConsent      func(childComplexity int, id string, purpose string) int
+		WithdrawConsent      func(childComplexity int, lead string, purpose string) int
 		WithdrawQuoteConsent func(childComplexity int, id string, purpose string, locale *schema.Locale) int
 	}
 
 	PageInfo struct {
-		EndCursor   func(childComplexity int) int
-		HasNextPage func(childComplexity int) int
+		EndCursor       func(childComplexity int) int
+		HasNextPage     func(childComplexity int) int
+		HasPreviousPage func(childComplexity int) int
+		StartCursor     func(childComplexity int) int
 	}
 
 	Person struct {
@@ -487,6 +603,16 @@ type ComplexityRoot struct {
 		Selections       func(childComplexity int) int
 	}
 
+	PersonSessionConnection struct {
+		Edges    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	PersonSessionEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	PostalAddress struct {
 		City    func(childComplexity int) int
 		Country func(childComplexity int) int
@@ -496,23 +622,28 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Audit         func(childComplexity int, lead *string, action *schema.AuditAction, operator *string, since *time.Time, until *time.Time, first *int, after *string) int
-		CacheStats    func(childComplexity int) int
-		Content       func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) int
-		ContentHealth func(childComplexity int) int
-		Deliveries    func(childComplexity int, lead *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string) int
-		EstimateQuote func(childComplexity int, selections lead.Selections, locale *schema.Locale, strict *bool) int
-		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
-		Lead          func(childComplexity int, id string) int
-		Leads         func(childComplexity int, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) int
-		Logins        func(childComplexity int) int
-		OperatorNames func(childComplexity int) int
-		Person        func(childComplexity int, email string) int
-		QuotePDF      func(childComplexity int, id string, locale *schema.Locale) int
-		QuotePage     func(childComplexity int, id string, locale *schema.Locale) int
-		ServiceHealth func(childComplexity int) int
-		SiteSettings  func(childComplexity int, id string) int
-		VerifyAudit   func(childComplexity int, head *string) int
+		Audit            func(childComplexity int, lead *string, action *schema.AuditAction, operator *string, since *time.Time, until *time.Time, first *int, after *string) int
+		CacheStats       func(childComplexity int) int
+		Content          func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) int
+		ContentHealth    func(childComplexity int) int
+		ContentPage      func(childComplexity int, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) int
+		Deliveries       func(childComplexity int, lead *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string) int
+		EstimateQuote    func(childComplexity int, selections lead.Selections, locale *schema.Locale, strict *bool) int
+		Funnel           func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
+		Lead             func(childComplexity int, lead string) int
+		LeadOwners       func(childComplexity int) int
+		LeadReport       func(childComplexity int, since *time.Time, until *time.Time, by schema.LeadReportGroup) int
+		Leads            func(childComplexity int, filter *schema.LeadFilter, sort schema.LeadSort, first *int, after *string, export bool) int
+		Logins           func(childComplexity int) int
+		OperatorNames    func(childComplexity int) int
+		Person           func(childComplexity int, email string) int
+		QuoteOptions     func(childComplexity int, locale schema.Locale) int
+		QuotePDF         func(childComplexity int, id string, locale *schema.Locale) int
+		QuotePage        func(childComplexity int, id string, locale *schema.Locale) int
+		ServiceHealth    func(childComplexity int) int
+		SiteSettings     func(childComplexity int, id string, locale *schema.Locale) int
+		UnfinishedQuotes func(childComplexity int, first *int, after *string) int
+		VerifyAudit      func(childComplexity int, head *string) int
 	}
 
 	QuoteEstimate struct {
@@ -522,8 +653,28 @@ type ComplexityRoot struct {
 		Min        func(childComplexity int) int
 		Preview    func(childComplexity int) int
 		Revision   func(childComplexity int) int
+		Tax        func(childComplexity int) int
+		TaxNote    func(childComplexity int) int
 		Unpriced   func(childComplexity int) int
 		ValidUntil func(childComplexity int) int
+	}
+
+	QuoteOption struct {
+		Currency    func(childComplexity int) int
+		Field       func(childComplexity int) int
+		Graduated   func(childComplexity int) int
+		Label       func(childComplexity int) int
+		MaxQuantity func(childComplexity int) int
+		MinQuantity func(childComplexity int) int
+		Order       func(childComplexity int) int
+		Percent     func(childComplexity int) int
+		Price       func(childComplexity int) int
+		Quantity    func(childComplexity int) int
+		Slug        func(childComplexity int) int
+		Step        func(childComplexity int) int
+		Tiers       func(childComplexity int) int
+		Unit        func(childComplexity int) int
+		UnitPrice   func(childComplexity int) int
 	}
 
 	QuotePage struct {
@@ -547,11 +698,36 @@ type ComplexityRoot struct {
 		Size        func(childComplexity int) int
 	}
 
+	QuoteTax struct {
+		Included func(childComplexity int) int
+		Label    func(childComplexity int) int
+		Max      func(childComplexity int) int
+		Min      func(childComplexity int) int
+		Percent  func(childComplexity int) int
+	}
+
+	QuoteTier struct {
+		UnitPrice func(childComplexity int) int
+		UpTo      func(childComplexity int) int
+	}
+
 	ServiceHealth struct {
 		Cache   func(childComplexity int) int
 		Checks  func(childComplexity int) int
 		Content func(childComplexity int) int
 		Version func(childComplexity int) int
+	}
+
+	SessionSelections struct {
+		Complexity  func(childComplexity int) int
+		Features    func(childComplexity int) int
+		ProjectType func(childComplexity int) int
+		Quantities  func(childComplexity int) int
+		Timeline    func(childComplexity int) int
+	}
+
+	ShareImage struct {
+		Asset func(childComplexity int) int
 	}
 
 	SiteSettings struct {
@@ -561,8 +737,10 @@ type ComplexityRoot struct {
 		ContactPhone     func(childComplexity int) int
 		ContactPhoneLink func(childComplexity int) int
 		ContactPhones    func(childComplexity int) int
+		Description      func(childComplexity int) int
 		Logo             func(childComplexity int) int
 		PrivacyURL       func(childComplexity int) int
+		ShareImage       func(childComplexity int) int
 		SocialLinks      func(childComplexity int) int
 		Title            func(childComplexity int) int
 		Website          func(childComplexity int) int
@@ -842,6 +1020,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ContentChange.Keys(childComplexity), true
+	case "ContentChange.revision":
+		if e.ComplexityRoot.ContentChange.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentChange.Revision(childComplexity), true
 
 	case "ContentDocument.fields":
 		if e.ComplexityRoot.ContentDocument.Fields == nil {
@@ -861,6 +1045,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ContentDocument.Locale(childComplexity), true
+	case "ContentDocument.translations":
+		if e.ComplexityRoot.ContentDocument.Translations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentDocument.Translations(childComplexity), true
 	case "ContentDocument.type":
 		if e.ComplexityRoot.ContentDocument.Type == nil {
 			break
@@ -899,6 +1089,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ContentHealth.Types(childComplexity), true
 
+	case "ContentPage.documents":
+		if e.ComplexityRoot.ContentPage.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentPage.Documents(childComplexity), true
+	case "ContentPage.total":
+		if e.ComplexityRoot.ContentPage.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentPage.Total(childComplexity), true
+
+	case "ContentTranslation.id":
+		if e.ComplexityRoot.ContentTranslation.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentTranslation.ID(childComplexity), true
+	case "ContentTranslation.locale":
+		if e.ComplexityRoot.ContentTranslation.Locale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentTranslation.Locale(childComplexity), true
+	case "ContentTranslation.slug":
+		if e.ComplexityRoot.ContentTranslation.Slug == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentTranslation.Slug(childComplexity), true
+
 	case "ContentTypeHealth.documents":
 		if e.ComplexityRoot.ContentTypeHealth.Documents == nil {
 			break
@@ -917,6 +1139,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ContentTypeHealth.UpdatedAt(childComplexity), true
+
+	case "DeclinedDeletion.lead":
+		if e.ComplexityRoot.DeclinedDeletion.Lead == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeclinedDeletion.Lead(childComplexity), true
+	case "DeclinedDeletion.mailed":
+		if e.ComplexityRoot.DeclinedDeletion.Mailed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeclinedDeletion.Mailed(childComplexity), true
+
+	case "DeliveriesPayload.changed":
+		if e.ComplexityRoot.DeliveriesPayload.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveriesPayload.Changed(childComplexity), true
+	case "DeliveriesPayload.deliveries":
+		if e.ComplexityRoot.DeliveriesPayload.Deliveries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveriesPayload.Deliveries(childComplexity), true
 
 	case "Delivery.attemptCount":
 		if e.ComplexityRoot.Delivery.AttemptCount == nil {
@@ -948,6 +1196,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Delivery.Email(childComplexity), true
+	case "Delivery.event":
+		if e.ComplexityRoot.Delivery.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Event(childComplexity), true
 	case "Delivery.id":
 		if e.ComplexityRoot.Delivery.ID == nil {
 			break
@@ -984,6 +1238,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Delivery.Reason(childComplexity), true
+	case "Delivery.reference":
+		if e.ComplexityRoot.Delivery.Reference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Reference(childComplexity), true
 	case "Delivery.state":
 		if e.ComplexityRoot.Delivery.State == nil {
 			break
@@ -1036,6 +1296,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeliveryEdge.Node(childComplexity), true
 
+	case "DeliveryPayload.delivery":
+		if e.ComplexityRoot.DeliveryPayload.Delivery == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryPayload.Delivery(childComplexity), true
+
 	case "DeliveryVerification.failed":
 		if e.ComplexityRoot.DeliveryVerification.Failed == nil {
 			break
@@ -1066,6 +1333,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeliveryVerification.UnderWay(childComplexity), true
+
+	case "EndLoginsPayload.logins":
+		if e.ComplexityRoot.EndLoginsPayload.Logins == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EndLoginsPayload.Logins(childComplexity), true
 
 	case "ErasurePlace.detail":
 		if e.ComplexityRoot.ErasurePlace.Detail == nil {
@@ -1134,6 +1408,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ErasureReceipt.FinishedAt(childComplexity), true
+	case "ErasureReceipt.lead":
+		if e.ComplexityRoot.ErasureReceipt.Lead == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.Lead(childComplexity), true
 	case "ErasureReceipt.left":
 		if e.ComplexityRoot.ErasureReceipt.Left == nil {
 			break
@@ -1165,18 +1445,48 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EstimateLine.Field(childComplexity), true
+	case "EstimateLine.flat":
+		if e.ComplexityRoot.EstimateLine.Flat == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.Flat(childComplexity), true
 	case "EstimateLine.label":
 		if e.ComplexityRoot.EstimateLine.Label == nil {
 			break
 		}
 
 		return e.ComplexityRoot.EstimateLine.Label(childComplexity), true
+	case "EstimateLine.percent":
+		if e.ComplexityRoot.EstimateLine.Percent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.Percent(childComplexity), true
+	case "EstimateLine.quantity":
+		if e.ComplexityRoot.EstimateLine.Quantity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.Quantity(childComplexity), true
 	case "EstimateLine.slug":
 		if e.ComplexityRoot.EstimateLine.Slug == nil {
 			break
 		}
 
 		return e.ComplexityRoot.EstimateLine.Slug(childComplexity), true
+	case "EstimateLine.unit":
+		if e.ComplexityRoot.EstimateLine.Unit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.Unit(childComplexity), true
+	case "EstimateLine.unitPrice":
+		if e.ComplexityRoot.EstimateLine.UnitPrice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.UnitPrice(childComplexity), true
 
 	case "Funnel.choices":
 		if e.ComplexityRoot.Funnel.Choices == nil {
@@ -1196,6 +1506,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Funnel.Leads(childComplexity), true
+	case "Funnel.rows":
+		if e.ComplexityRoot.Funnel.Rows == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.Rows(childComplexity), true
 	case "Funnel.sources":
 		if e.ComplexityRoot.Funnel.Sources == nil {
 			break
@@ -1245,6 +1561,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FunnelChoice.Value(childComplexity), true
+
+	case "FunnelRow.amount":
+		if e.ComplexityRoot.FunnelRow.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelRow.Amount(childComplexity), true
+	case "FunnelRow.count":
+		if e.ComplexityRoot.FunnelRow.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelRow.Count(childComplexity), true
+	case "FunnelRow.currency":
+		if e.ComplexityRoot.FunnelRow.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelRow.Currency(childComplexity), true
+	case "FunnelRow.dimension":
+		if e.ComplexityRoot.FunnelRow.Dimension == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelRow.Dimension(childComplexity), true
+	case "FunnelRow.from":
+		if e.ComplexityRoot.FunnelRow.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelRow.From(childComplexity), true
+	case "FunnelRow.section":
+		if e.ComplexityRoot.FunnelRow.Section == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelRow.Section(childComplexity), true
+	case "FunnelRow.to":
+		if e.ComplexityRoot.FunnelRow.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelRow.To(childComplexity), true
+	case "FunnelRow.value":
+		if e.ComplexityRoot.FunnelRow.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelRow.Value(childComplexity), true
 
 	case "FunnelSource.campaign":
 		if e.ComplexityRoot.FunnelSource.Campaign == nil {
@@ -1403,6 +1768,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InvalidateCachePayload.Success(childComplexity), true
 
+	case "Lead.answeredAt":
+		if e.ComplexityRoot.Lead.AnsweredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.AnsweredAt(childComplexity), true
 	case "Lead.attribution":
 		if e.ComplexityRoot.Lead.Attribution == nil {
 			break
@@ -1427,6 +1798,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Contact(childComplexity), true
+	case "Lead.crmContactUrl":
+		if e.ComplexityRoot.Lead.CrmContactURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.CrmContactURL(childComplexity), true
+	case "Lead.crmDealUrl":
+		if e.ComplexityRoot.Lead.CrmDealURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.CrmDealURL(childComplexity), true
+	case "Lead.deletionDeclinedAt":
+		if e.ComplexityRoot.Lead.DeletionDeclinedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.DeletionDeclinedAt(childComplexity), true
+	case "Lead.deletionReason":
+		if e.ComplexityRoot.Lead.DeletionReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.DeletionReason(childComplexity), true
 	case "Lead.deletionRequestedAt":
 		if e.ComplexityRoot.Lead.DeletionRequestedAt == nil {
 			break
@@ -1451,12 +1846,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.FirstAttribution(childComplexity), true
+	case "Lead.followUpAt":
+		if e.ComplexityRoot.Lead.FollowUpAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.FollowUpAt(childComplexity), true
 	case "Lead.id":
 		if e.ComplexityRoot.Lead.ID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Lead.ID(childComplexity), true
+	case "Lead.links":
+		if e.ComplexityRoot.Lead.Links == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Links(childComplexity), true
 	case "Lead.locale":
 		if e.ComplexityRoot.Lead.Locale == nil {
 			break
@@ -1640,12 +2047,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LeadChange.Reference(childComplexity), true
 
-	case "LeadConnection.csv":
-		if e.ComplexityRoot.LeadConnection.CSV == nil {
-			break
-		}
-
-		return e.ComplexityRoot.LeadConnection.CSV(childComplexity), true
 	case "LeadConnection.counts":
 		if e.ComplexityRoot.LeadConnection.Counts == nil {
 			break
@@ -1733,6 +2134,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LeadContact.PhoneLink(childComplexity), true
 
+	case "LeadCounts.deletionRequests":
+		if e.ComplexityRoot.LeadCounts.DeletionRequests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadCounts.DeletionRequests(childComplexity), true
+	case "LeadCounts.due":
+		if e.ComplexityRoot.LeadCounts.Due == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadCounts.Due(childComplexity), true
 	case "LeadCounts.states":
 		if e.ComplexityRoot.LeadCounts.States == nil {
 			break
@@ -1809,18 +2222,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LeadEvent.Restarted(childComplexity), true
 
-	case "LeadFailure.id":
-		if e.ComplexityRoot.LeadFailure.ID == nil {
+	case "LeadFailure.lead":
+		if e.ComplexityRoot.LeadFailure.Lead == nil {
 			break
 		}
 
-		return e.ComplexityRoot.LeadFailure.ID(childComplexity), true
+		return e.ComplexityRoot.LeadFailure.Lead(childComplexity), true
 	case "LeadFailure.reason":
 		if e.ComplexityRoot.LeadFailure.Reason == nil {
 			break
 		}
 
 		return e.ComplexityRoot.LeadFailure.Reason(childComplexity), true
+
+	case "LeadLinks.inbox":
+		if e.ComplexityRoot.LeadLinks.Inbox == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadLinks.Inbox(childComplexity), true
+	case "LeadLinks.pdf":
+		if e.ComplexityRoot.LeadLinks.PDF == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadLinks.PDF(childComplexity), true
+	case "LeadLinks.quote":
+		if e.ComplexityRoot.LeadLinks.Quote == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadLinks.Quote(childComplexity), true
 
 	case "LeadNote.at":
 		if e.ComplexityRoot.LeadNote.At == nil {
@@ -1865,6 +2297,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LeadOutcome.Currency(childComplexity), true
+	case "LeadOutcome.lossNote":
+		if e.ComplexityRoot.LeadOutcome.LossNote == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadOutcome.LossNote(childComplexity), true
+	case "LeadOutcome.lossReason":
+		if e.ComplexityRoot.LeadOutcome.LossReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadOutcome.LossReason(childComplexity), true
 	case "LeadOutcome.source":
 		if e.ComplexityRoot.LeadOutcome.Source == nil {
 			break
@@ -1878,18 +2322,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LeadOutcome.Value(childComplexity), true
 
+	case "LeadPayload.lead":
+		if e.ComplexityRoot.LeadPayload.Lead == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPayload.Lead(childComplexity), true
+
+	case "LeadPrice.differs":
+		if e.ComplexityRoot.LeadPrice.Differs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPrice.Differs(childComplexity), true
 	case "LeadPrice.lines":
 		if e.ComplexityRoot.LeadPrice.Lines == nil {
 			break
 		}
 
 		return e.ComplexityRoot.LeadPrice.Lines(childComplexity), true
+	case "LeadPrice.revision":
+		if e.ComplexityRoot.LeadPrice.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPrice.Revision(childComplexity), true
+	case "LeadPrice.tax":
+		if e.ComplexityRoot.LeadPrice.Tax == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPrice.Tax(childComplexity), true
+	case "LeadPrice.taxNote":
+		if e.ComplexityRoot.LeadPrice.TaxNote == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPrice.TaxNote(childComplexity), true
 	case "LeadPrice.unpriced":
 		if e.ComplexityRoot.LeadPrice.Unpriced == nil {
 			break
 		}
 
 		return e.ComplexityRoot.LeadPrice.Unpriced(childComplexity), true
+	case "LeadPrice.validUntil":
+		if e.ComplexityRoot.LeadPrice.ValidUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPrice.ValidUntil(childComplexity), true
 
 	case "LeadPriceLine.amount":
 		if e.ComplexityRoot.LeadPriceLine.Amount == nil {
@@ -1903,12 +2384,135 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LeadPriceLine.Field(childComplexity), true
+	case "LeadPriceLine.flat":
+		if e.ComplexityRoot.LeadPriceLine.Flat == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPriceLine.Flat(childComplexity), true
+	case "LeadPriceLine.percent":
+		if e.ComplexityRoot.LeadPriceLine.Percent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPriceLine.Percent(childComplexity), true
+	case "LeadPriceLine.quantity":
+		if e.ComplexityRoot.LeadPriceLine.Quantity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPriceLine.Quantity(childComplexity), true
 	case "LeadPriceLine.slug":
 		if e.ComplexityRoot.LeadPriceLine.Slug == nil {
 			break
 		}
 
 		return e.ComplexityRoot.LeadPriceLine.Slug(childComplexity), true
+	case "LeadPriceLine.unit":
+		if e.ComplexityRoot.LeadPriceLine.Unit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPriceLine.Unit(childComplexity), true
+	case "LeadPriceLine.unitPrice":
+		if e.ComplexityRoot.LeadPriceLine.UnitPrice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadPriceLine.UnitPrice(childComplexity), true
+
+	case "LeadQuantity.count":
+		if e.ComplexityRoot.LeadQuantity.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadQuantity.Count(childComplexity), true
+	case "LeadQuantity.slug":
+		if e.ComplexityRoot.LeadQuantity.Slug == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadQuantity.Slug(childComplexity), true
+	case "LeadQuantity.unit":
+		if e.ComplexityRoot.LeadQuantity.Unit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadQuantity.Unit(childComplexity), true
+
+	case "LeadReport.by":
+		if e.ComplexityRoot.LeadReport.By == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReport.By(childComplexity), true
+	case "LeadReport.groups":
+		if e.ComplexityRoot.LeadReport.Groups == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReport.Groups(childComplexity), true
+	case "LeadReport.total":
+		if e.ComplexityRoot.LeadReport.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReport.Total(childComplexity), true
+
+	case "LeadReportRow.amounts":
+		if e.ComplexityRoot.LeadReportRow.Amounts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.Amounts(childComplexity), true
+	case "LeadReportRow.answeredWithinDay":
+		if e.ComplexityRoot.LeadReportRow.AnsweredWithinDay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.AnsweredWithinDay(childComplexity), true
+	case "LeadReportRow.leads":
+		if e.ComplexityRoot.LeadReportRow.Leads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.Leads(childComplexity), true
+	case "LeadReportRow.lost":
+		if e.ComplexityRoot.LeadReportRow.Lost == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.Lost(childComplexity), true
+	case "LeadReportRow.medianHoursToAnswer":
+		if e.ComplexityRoot.LeadReportRow.MedianHoursToAnswer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.MedianHoursToAnswer(childComplexity), true
+	case "LeadReportRow.name":
+		if e.ComplexityRoot.LeadReportRow.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.Name(childComplexity), true
+	case "LeadReportRow.since":
+		if e.ComplexityRoot.LeadReportRow.Since == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.Since(childComplexity), true
+	case "LeadReportRow.until":
+		if e.ComplexityRoot.LeadReportRow.Until == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.Until(childComplexity), true
+	case "LeadReportRow.won":
+		if e.ComplexityRoot.LeadReportRow.Won == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadReportRow.Won(childComplexity), true
 
 	case "LeadSelections.complexity":
 		if e.ComplexityRoot.LeadSelections.Complexity == nil {
@@ -1928,6 +2532,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LeadSelections.ProjectType(childComplexity), true
+	case "LeadSelections.quantities":
+		if e.ComplexityRoot.LeadSelections.Quantities == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadSelections.Quantities(childComplexity), true
 	case "LeadSelections.timeline":
 		if e.ComplexityRoot.LeadSelections.Timeline == nil {
 			break
@@ -1961,18 +2571,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LeadStatusCount.Status(childComplexity), true
 
-	case "LeadsChange.changed":
-		if e.ComplexityRoot.LeadsChange.Changed == nil {
+	case "LeadTax.included":
+		if e.ComplexityRoot.LeadTax.Included == nil {
 			break
 		}
 
-		return e.ComplexityRoot.LeadsChange.Changed(childComplexity), true
-	case "LeadsChange.failed":
-		if e.ComplexityRoot.LeadsChange.Failed == nil {
+		return e.ComplexityRoot.LeadTax.Included(childComplexity), true
+	case "LeadTax.label":
+		if e.ComplexityRoot.LeadTax.Label == nil {
 			break
 		}
 
-		return e.ComplexityRoot.LeadsChange.Failed(childComplexity), true
+		return e.ComplexityRoot.LeadTax.Label(childComplexity), true
+	case "LeadTax.max":
+		if e.ComplexityRoot.LeadTax.Max == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadTax.Max(childComplexity), true
+	case "LeadTax.min":
+		if e.ComplexityRoot.LeadTax.Min == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadTax.Min(childComplexity), true
+	case "LeadTax.percent":
+		if e.ComplexityRoot.LeadTax.Percent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadTax.Percent(childComplexity), true
+
+	case "LeadsPayload.changed":
+		if e.ComplexityRoot.LeadsPayload.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadsPayload.Changed(childComplexity), true
+	case "LeadsPayload.failed":
+		if e.ComplexityRoot.LeadsPayload.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadsPayload.Failed(childComplexity), true
+	case "LeadsPayload.leads":
+		if e.ComplexityRoot.LeadsPayload.Leads == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadsPayload.Leads(childComplexity), true
 
 	case "LocalizedString.en":
 		if e.ComplexityRoot.LocalizedString.En == nil {
@@ -2005,6 +2652,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Login.CheckAt(childComplexity), true
+	case "Login.client":
+		if e.ComplexityRoot.Login.Client == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Login.Client(childComplexity), true
 	case "Login.expiresAt":
 		if e.ComplexityRoot.Login.ExpiresAt == nil {
 			break
@@ -2059,18 +2712,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.AddLeadNote(childComplexity, args["id"].(string), args["text"].(string)), true
-	case "Mutation.assignLead":
-		if e.ComplexityRoot.Mutation.AssignLead == nil {
-			break
-		}
-
-		args, err := ec.field_Mutation_assignLead_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Mutation.AssignLead(childComplexity, args["id"].(string), args["owner"].(*string)), true
+		return e.ComplexityRoot.Mutation.AddLeadNote(childComplexity, args["lead"].(string), args["text"].(string)), true
 	case "Mutation.assignLeads":
 		if e.ComplexityRoot.Mutation.AssignLeads == nil {
 			break
@@ -2081,7 +2723,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.AssignLeads(childComplexity, args["ids"].([]string), args["owner"].(*string)), true
+		return e.ComplexityRoot.Mutation.AssignLeads(childComplexity, args["leads"].([]string), args["owner"].(*string)), true
 	case "Mutation.clearCache":
 		if e.ComplexityRoot.Mutation.ClearCache == nil {
 			break
@@ -2093,6 +2735,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ClearCache(childComplexity, args["all"].(*bool), args["pattern"].(*string)), true
+	case "Mutation.declineDeletion":
+		if e.ComplexityRoot.Mutation.DeclineDeletion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_declineDeletion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeclineDeletion(childComplexity, args["lead"].(string), args["reason"].(string)), true
 	case "Mutation.dismissDelivery":
 		if e.ComplexityRoot.Mutation.DismissDelivery == nil {
 			break
@@ -2125,7 +2778,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.EraseLeads(childComplexity, args["email"].(string), args["dryRun"].(bool)), true
+		return e.ComplexityRoot.Mutation.EraseLeads(childComplexity, args["email"].(*string), args["lead"].(*string), args["dryRun"].(bool)), true
 	case "Mutation.invalidateCache":
 		if e.ComplexityRoot.Mutation.InvalidateCache == nil {
 			break
@@ -2137,6 +2790,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.InvalidateCache(childComplexity, args["input"].(schema.InvalidateCacheInput)), true
+	case "Mutation.markLeadAnswered":
+		if e.ComplexityRoot.Mutation.MarkLeadAnswered == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_markLeadAnswered_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.MarkLeadAnswered(childComplexity, args["lead"].(string)), true
 	case "Mutation.receiveCmsWebhook":
 		if e.ComplexityRoot.Mutation.ReceiveCmsWebhook == nil {
 			break
@@ -2148,17 +2812,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReceiveCmsWebhook(childComplexity, args["payload"].(any)), true
-	case "Mutation.rejectLead":
-		if e.ComplexityRoot.Mutation.RejectLead == nil {
-			break
-		}
-
-		args, err := ec.field_Mutation_rejectLead_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Mutation.RejectLead(childComplexity, args["id"].(string), args["expected"].(*lead.State)), true
 	case "Mutation.rejectLeads":
 		if e.ComplexityRoot.Mutation.RejectLeads == nil {
 			break
@@ -2169,18 +2822,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RejectLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*lead.State)), true
-	case "Mutation.releaseLead":
-		if e.ComplexityRoot.Mutation.ReleaseLead == nil {
-			break
-		}
-
-		args, err := ec.field_Mutation_releaseLead_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Mutation.ReleaseLead(childComplexity, args["id"].(string), args["expected"].(*lead.State)), true
+		return e.ComplexityRoot.Mutation.RejectLeads(childComplexity, args["leads"].([]string), args["all"].(bool), args["expected"].(*lead.State)), true
 	case "Mutation.releaseLeads":
 		if e.ComplexityRoot.Mutation.ReleaseLeads == nil {
 			break
@@ -2191,7 +2833,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ReleaseLeads(childComplexity, args["ids"].([]string), args["all"].(bool), args["expected"].(*lead.State)), true
+		return e.ComplexityRoot.Mutation.ReleaseLeads(childComplexity, args["leads"].([]string), args["all"].(bool), args["expected"].(*lead.State)), true
 	case "Mutation.requestQuoteDeletion":
 		if e.ComplexityRoot.Mutation.RequestQuoteDeletion == nil {
 			break
@@ -2213,7 +2855,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ResendLead(childComplexity, args["id"].(string), args["target"].(lead.Target), args["email"].(*string)), true
+		return e.ComplexityRoot.Mutation.ResendLead(childComplexity, args["lead"].(string), args["target"].(lead.Target), args["email"].(*string)), true
 	case "Mutation.retryDeliveries":
 		if e.ComplexityRoot.Mutation.RetryDeliveries == nil {
 			break
@@ -2224,18 +2866,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RetryDeliveries(childComplexity, args["all"].(bool), args["state"].([]lead.DeliveryState), args["target"].(*lead.Target), args["ids"].([]string)), true
-	case "Mutation.retryDelivery":
-		if e.ComplexityRoot.Mutation.RetryDelivery == nil {
-			break
-		}
-
-		args, err := ec.field_Mutation_retryDelivery_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Mutation.RetryDelivery(childComplexity, args["id"].(string)), true
+		return e.ComplexityRoot.Mutation.RetryDeliveries(childComplexity, args["ids"].([]string), args["all"].(bool), args["state"].([]lead.DeliveryState), args["target"].(*lead.Target)), true
 	case "Mutation.retryLeads":
 		if e.ComplexityRoot.Mutation.RetryLeads == nil {
 			break
@@ -2246,7 +2877,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RetryLeads(childComplexity, args["ids"].([]string)), true
+		return e.ComplexityRoot.Mutation.RetryLeads(childComplexity, args["leads"].([]string)), true
+	case "Mutation.setLeadFollowUp":
+		if e.ComplexityRoot.Mutation.SetLeadFollowUp == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setLeadFollowUp_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetLeadFollowUp(childComplexity, args["lead"].(string), args["at"].(*time.Time)), true
 	case "Mutation.setLeadOutcome":
 		if e.ComplexityRoot.Mutation.SetLeadOutcome == nil {
 			break
@@ -2257,18 +2899,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.SetLeadOutcome(childComplexity, args["id"].(string), args["outcome"].(*lead.OutcomeValue), args["amount"].(*float64), args["currency"].(*string)), true
-	case "Mutation.setLeadStatus":
-		if e.ComplexityRoot.Mutation.SetLeadStatus == nil {
-			break
-		}
-
-		args, err := ec.field_Mutation_setLeadStatus_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Mutation.SetLeadStatus(childComplexity, args["id"].(string), args["status"].(lead.Status)), true
+		return e.ComplexityRoot.Mutation.SetLeadOutcome(childComplexity, args["lead"].(string), args["outcome"].(*lead.OutcomeValue), args["amount"].(*float64), args["currency"].(*string), args["lossReason"].(*lead.LossReason), args["lossNote"].(*string)), true
 	case "Mutation.setLeadStatuses":
 		if e.ComplexityRoot.Mutation.SetLeadStatuses == nil {
 			break
@@ -2279,7 +2910,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.SetLeadStatuses(childComplexity, args["ids"].([]string), args["status"].(lead.Status)), true
+		return e.ComplexityRoot.Mutation.SetLeadStatuses(childComplexity, args["leads"].([]string), args["status"].(lead.Status)), true
 	case "Mutation.submitQuote":
 		if e.ComplexityRoot.Mutation.SubmitQuote == nil {
 			break
@@ -2323,7 +2954,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.WithdrawConsent(childComplexity, args["id"].(string), args["purpose"].(string)), true
+		return e.ComplexityRoot.Mutation.WithdrawConsent(childComplexity, args["lead"].(string), args["purpose"].(string)), true
 	case "Mutation.withdrawQuoteConsent":
 		if e.ComplexityRoot.Mutation.WithdrawQuoteConsent == nil {
 			break
@@ -2348,6 +2979,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PageInfo.HasNextPage(childComplexity), true
+	case "PageInfo.hasPreviousPage":
+		if e.ComplexityRoot.PageInfo.HasPreviousPage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PageInfo.HasPreviousPage(childComplexity), true
+	case "PageInfo.startCursor":
+		if e.ComplexityRoot.PageInfo.StartCursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
 
 	case "Person.consents":
 		if e.ComplexityRoot.Person.Consents == nil {
@@ -2478,6 +3121,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PersonSession.Selections(childComplexity), true
 
+	case "PersonSessionConnection.edges":
+		if e.ComplexityRoot.PersonSessionConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSessionConnection.Edges(childComplexity), true
+	case "PersonSessionConnection.pageInfo":
+		if e.ComplexityRoot.PersonSessionConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSessionConnection.PageInfo(childComplexity), true
+
+	case "PersonSessionEdge.cursor":
+		if e.ComplexityRoot.PersonSessionEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSessionEdge.Cursor(childComplexity), true
+	case "PersonSessionEdge.node":
+		if e.ComplexityRoot.PersonSessionEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PersonSessionEdge.Node(childComplexity), true
+
 	case "PostalAddress.city":
 		if e.ComplexityRoot.PostalAddress.City == nil {
 			break
@@ -2543,6 +3212,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.ContentHealth(childComplexity), true
+	case "Query.contentPage":
+		if e.ComplexityRoot.Query.ContentPage == nil {
+			break
+		}
+
+		args, err := ec.field_Query_contentPage_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ContentPage(childComplexity, args["documentType"].(string), args["locale"].(schema.Locale), args["id"].(*string), args["slug"].(*string), args["resolve"].(int), args["orderBy"].([]string), args["first"].(*int), args["offset"].(*int)), true
 	case "Query.deliveries":
 		if e.ComplexityRoot.Query.Deliveries == nil {
 			break
@@ -2587,7 +3267,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Lead(childComplexity, args["id"].(string)), true
+		return e.ComplexityRoot.Query.Lead(childComplexity, args["lead"].(string)), true
+	case "Query.leadOwners":
+		if e.ComplexityRoot.Query.LeadOwners == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.LeadOwners(childComplexity), true
+	case "Query.leadReport":
+		if e.ComplexityRoot.Query.LeadReport == nil {
+			break
+		}
+
+		args, err := ec.field_Query_leadReport_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.LeadReport(childComplexity, args["since"].(*time.Time), args["until"].(*time.Time), args["by"].(schema.LeadReportGroup)), true
 	case "Query.leads":
 		if e.ComplexityRoot.Query.Leads == nil {
 			break
@@ -2598,7 +3295,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["email"].(*string), args["state"].(*lead.State), args["status"].(*lead.Status), args["owner"].(*string), args["locale"].(*schema.Locale), args["source"].(*string), args["campaign"].(*string), args["projectType"].(*string), args["consent"].(*string), args["currency"].(*string), args["amountFrom"].(*float64), args["amountTo"].(*float64), args["since"].(*time.Time), args["until"].(*time.Time), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Leads(childComplexity, args["filter"].(*schema.LeadFilter), args["sort"].(schema.LeadSort), args["first"].(*int), args["after"].(*string), args["export"].(bool)), true
 	case "Query.logins":
 		if e.ComplexityRoot.Query.Logins == nil {
 			break
@@ -2622,6 +3319,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Person(childComplexity, args["email"].(string)), true
+	case "Query.quoteOptions":
+		if e.ComplexityRoot.Query.QuoteOptions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_quoteOptions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.QuoteOptions(childComplexity, args["locale"].(schema.Locale)), true
 	case "Query.quotePdf":
 		if e.ComplexityRoot.Query.QuotePDF == nil {
 			break
@@ -2660,7 +3368,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.SiteSettings(childComplexity, args["id"].(string)), true
+		return e.ComplexityRoot.Query.SiteSettings(childComplexity, args["id"].(string), args["locale"].(*schema.Locale)), true
+	case "Query.unfinishedQuotes":
+		if e.ComplexityRoot.Query.UnfinishedQuotes == nil {
+			break
+		}
+
+		args, err := ec.field_Query_unfinishedQuotes_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.UnfinishedQuotes(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.verifyAudit":
 		if e.ComplexityRoot.Query.VerifyAudit == nil {
 			break
@@ -2709,6 +3428,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QuoteEstimate.Revision(childComplexity), true
+	case "QuoteEstimate.tax":
+		if e.ComplexityRoot.QuoteEstimate.Tax == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.Tax(childComplexity), true
+	case "QuoteEstimate.taxNote":
+		if e.ComplexityRoot.QuoteEstimate.TaxNote == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.TaxNote(childComplexity), true
 	case "QuoteEstimate.unpriced":
 		if e.ComplexityRoot.QuoteEstimate.Unpriced == nil {
 			break
@@ -2721,6 +3452,97 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QuoteEstimate.ValidUntil(childComplexity), true
+
+	case "QuoteOption.currency":
+		if e.ComplexityRoot.QuoteOption.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Currency(childComplexity), true
+	case "QuoteOption.field":
+		if e.ComplexityRoot.QuoteOption.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Field(childComplexity), true
+	case "QuoteOption.graduated":
+		if e.ComplexityRoot.QuoteOption.Graduated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Graduated(childComplexity), true
+	case "QuoteOption.label":
+		if e.ComplexityRoot.QuoteOption.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Label(childComplexity), true
+	case "QuoteOption.maxQuantity":
+		if e.ComplexityRoot.QuoteOption.MaxQuantity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.MaxQuantity(childComplexity), true
+	case "QuoteOption.minQuantity":
+		if e.ComplexityRoot.QuoteOption.MinQuantity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.MinQuantity(childComplexity), true
+	case "QuoteOption.order":
+		if e.ComplexityRoot.QuoteOption.Order == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Order(childComplexity), true
+	case "QuoteOption.percent":
+		if e.ComplexityRoot.QuoteOption.Percent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Percent(childComplexity), true
+	case "QuoteOption.price":
+		if e.ComplexityRoot.QuoteOption.Price == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Price(childComplexity), true
+	case "QuoteOption.quantity":
+		if e.ComplexityRoot.QuoteOption.Quantity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Quantity(childComplexity), true
+	case "QuoteOption.slug":
+		if e.ComplexityRoot.QuoteOption.Slug == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Slug(childComplexity), true
+	case "QuoteOption.step":
+		if e.ComplexityRoot.QuoteOption.Step == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Step(childComplexity), true
+	case "QuoteOption.tiers":
+		if e.ComplexityRoot.QuoteOption.Tiers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Tiers(childComplexity), true
+	case "QuoteOption.unit":
+		if e.ComplexityRoot.QuoteOption.Unit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.Unit(childComplexity), true
+	case "QuoteOption.unitPrice":
+		if e.ComplexityRoot.QuoteOption.UnitPrice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteOption.UnitPrice(childComplexity), true
 
 	case "QuotePage.content":
 		if e.ComplexityRoot.QuotePage.Content == nil {
@@ -2797,6 +3619,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.QuotePdf.Size(childComplexity), true
 
+	case "QuoteTax.included":
+		if e.ComplexityRoot.QuoteTax.Included == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteTax.Included(childComplexity), true
+	case "QuoteTax.label":
+		if e.ComplexityRoot.QuoteTax.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteTax.Label(childComplexity), true
+	case "QuoteTax.max":
+		if e.ComplexityRoot.QuoteTax.Max == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteTax.Max(childComplexity), true
+	case "QuoteTax.min":
+		if e.ComplexityRoot.QuoteTax.Min == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteTax.Min(childComplexity), true
+	case "QuoteTax.percent":
+		if e.ComplexityRoot.QuoteTax.Percent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteTax.Percent(childComplexity), true
+
+	case "QuoteTier.unitPrice":
+		if e.ComplexityRoot.QuoteTier.UnitPrice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteTier.UnitPrice(childComplexity), true
+	case "QuoteTier.upTo":
+		if e.ComplexityRoot.QuoteTier.UpTo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteTier.UpTo(childComplexity), true
+
 	case "ServiceHealth.cache":
 		if e.ComplexityRoot.ServiceHealth.Cache == nil {
 			break
@@ -2821,6 +3687,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ServiceHealth.Version(childComplexity), true
+
+	case "SessionSelections.complexity":
+		if e.ComplexityRoot.SessionSelections.Complexity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSelections.Complexity(childComplexity), true
+	case "SessionSelections.features":
+		if e.ComplexityRoot.SessionSelections.Features == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSelections.Features(childComplexity), true
+	case "SessionSelections.projectType":
+		if e.ComplexityRoot.SessionSelections.ProjectType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSelections.ProjectType(childComplexity), true
+	case "SessionSelections.quantities":
+		if e.ComplexityRoot.SessionSelections.Quantities == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSelections.Quantities(childComplexity), true
+	case "SessionSelections.timeline":
+		if e.ComplexityRoot.SessionSelections.Timeline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSelections.Timeline(childComplexity), true
+
+	case "ShareImage.asset":
+		if e.ComplexityRoot.ShareImage.Asset == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ShareImage.Asset(childComplexity), true
 
 	case "SiteSettings.address":
 		if e.ComplexityRoot.SiteSettings.Address == nil {
@@ -2858,6 +3762,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SiteSettings.ContactPhones(childComplexity), true
+	case "SiteSettings.description":
+		if e.ComplexityRoot.SiteSettings.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SiteSettings.Description(childComplexity), true
 	case "SiteSettings.logo":
 		if e.ComplexityRoot.SiteSettings.Logo == nil {
 			break
@@ -2870,6 +3780,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SiteSettings.PrivacyURL(childComplexity), true
+	case "SiteSettings.shareImage":
+		if e.ComplexityRoot.SiteSettings.ShareImage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SiteSettings.ShareImage(childComplexity), true
 	case "SiteSettings.socialLinks":
 		if e.ComplexityRoot.SiteSettings.SocialLinks == nil {
 			break
@@ -3045,6 +3961,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("ConsentInput", ec.unmarshalInputConsentInput),
 			graphql.NewInputUnmarshaler("EstimateSelectionsInput", ec.unmarshalInputEstimateSelectionsInput),
 			graphql.NewInputUnmarshaler("InvalidateCacheInput", ec.unmarshalInputInvalidateCacheInput),
+			graphql.NewInputUnmarshaler("LeadFilter", ec.unmarshalInputLeadFilter),
+			graphql.NewInputUnmarshaler("QuantityInput", ec.unmarshalInputQuantityInput),
 			graphql.NewInputUnmarshaler("QuoteContactInput", ec.unmarshalInputQuoteContactInput),
 			graphql.NewInputUnmarshaler("QuoteEstimateInput", ec.unmarshalInputQuoteEstimateInput),
 			graphql.NewInputUnmarshaler("QuoteSelectionsInput", ec.unmarshalInputQuoteSelectionsInput),
@@ -3052,6 +3970,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("TrackConsentInput", ec.unmarshalInputTrackConsentInput),
 			graphql.NewInputUnmarshaler("TrackEstimateInput", ec.unmarshalInputTrackEstimateInput),
 			graphql.NewInputUnmarshaler("TrackFormDataInput", ec.unmarshalInputTrackFormDataInput),
+			graphql.NewInputUnmarshaler("TrackQuantityInput", ec.unmarshalInputTrackQuantityInput),
 			graphql.NewInputUnmarshaler("TrackQuoteInput", ec.unmarshalInputTrackQuoteInput),
 			graphql.NewInputUnmarshaler("TrackSelectionsInput", ec.unmarshalInputTrackSelectionsInput),
 		)
@@ -3157,12 +4076,12 @@ var sources = []*ast.Source{
     Only entries for the leads with this id, PDF reference or e-mail address. After a lead is erased, id and reference still
     find them. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there is no such lead.
     """
-    lead: ID @constraint(maxLength: 254)
+    lead: String @constraint(maxLength: 254)
     "Only entries of this action."
     action: AuditAction
     "Only entries of the operator with this name or actor. Another one than those recorded fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     operator: String @constraint(maxLength: 254)
-    "Only entries of this time or later."
+    "Only entries of this time or later, but not after ` + "`" + `until` + "`" + `."
     since: DateTime @constraint(notAbove: "until")
     "Only entries before this time."
     until: DateTime
@@ -3229,8 +4148,8 @@ type AuditEntry {
   action: AuditAction!
   "Id of the lead; null if the action concerned no lead or several."
   lead: ID
-  "Details as a JSON object, such as the filter of a list (without the search text) or the number of leads."
-  detail: String!
+  "Details, an object such as the filter of a list (without the search text) or the number of leads."
+  detail: JSON!
   "Hash of this entry together with the previous one."
   hash: String!
 }
@@ -3260,6 +4179,8 @@ enum AuditAction {
   WITHDRAWN
   "A visitor asked for the deletion of a lead, on the page of the quote. The actor is ` + "`" + `visitor` + "`" + `."
   DELETION_REQUESTED
+  "A visitor's request for the deletion of a lead was declined. The reason stays with the lead."
+  DELETION_DECLINED
   "The outcome of a lead was set or cleared by an operator."
   OUTCOME
   "A lead was assigned to an operator or unassigned."
@@ -3268,6 +4189,10 @@ enum AuditAction {
   STATUS
   "A note was added to a lead."
   NOTE
+  "A person's first answer to a lead, other than a status or a note, was stored."
+  ANSWERED
+  "The time from which an operator wants to come back to a lead was set or cleared."
+  FOLLOW_UP
   "A lead was erased, or an erasure found no lead."
   ERASED
   "An operator's login was ended by another operator."
@@ -3383,12 +4308,15 @@ type InvalidateCachePayload {
     locale: Locale! = en
     "Only the document with this id (` + "`" + `_id` + "`" + `)."
     id: ID @constraint(maxLength: 128)
-    "Only documents with this slug (` + "`" + `slug.current` + "`" + `, or a ` + "`" + `slug` + "`" + ` that is a string)."
+    """
+    Only documents with this slug (` + "`" + `slug.current` + "`" + `, or a ` + "`" + `slug` + "`" + ` that is a string). If the slug is kept by language, that
+    of ` + "`" + `locale` + "`" + ` counts first.
+    """
     slug: String @constraint(maxLength: 256)
     """
     How many references deep documents replace the references to them, with their ` + "`" + `_id` + "`" + ` and ` + "`" + `_type` + "`" + `. Only documents of
     types in ` + "`" + `CONTENT_TYPES` + "`" + ` and in this language do; any other reference stays as it is, also in a circle. All that is
-    resolved in a request has at most 8 MiB, or the size of all content if that is more.
+    resolved in a request has at most 4 MiB.
     """
     resolve: Int! = 0 @constraint(min: 0, max: 2)
     """
@@ -3401,6 +4329,35 @@ type InvalidateCachePayload {
     "How many documents to skip before the first."
     offset: Int @constraint(min: 0, max: 100000)
   ): [ContentDocument!]! @cacheControl(localeArgument: "locale") @cost(weight: 10)
+  """
+  Like ` + "`" + `content` + "`" + `, together with the number of all documents that match.
+  """
+  contentPage(
+    "As in ` + "`" + `content` + "`" + `."
+    documentType: String! @constraint(maxLength: 128)
+    "As in ` + "`" + `content` + "`" + `."
+    locale: Locale! = en
+    "As in ` + "`" + `content` + "`" + `."
+    id: ID @constraint(maxLength: 128)
+    "As in ` + "`" + `content` + "`" + `."
+    slug: String @constraint(maxLength: 256)
+    "As in ` + "`" + `content` + "`" + `."
+    resolve: Int! = 0 @constraint(min: 0, max: 2)
+    "As in ` + "`" + `content` + "`" + `."
+    orderBy: [String!] @constraint(maxItems: 3, maxLength: 128)
+    "As in ` + "`" + `content` + "`" + `."
+    first: Int @constraint(min: 1, max: 1000)
+    "As in ` + "`" + `content` + "`" + `."
+    offset: Int @constraint(min: 0, max: 100000)
+  ): ContentPage! @cacheControl(localeArgument: "locale") @cost(weight: 10)
+}
+
+"A part of the documents that match a query."
+type ContentPage {
+  "The documents from ` + "`" + `offset` + "`" + ` on, at most ` + "`" + `first` + "`" + `."
+  documents: [ContentDocument!]!
+  "Number of all matching documents, whatever ` + "`" + `first` + "`" + ` and ` + "`" + `offset` + "`" + ` are."
+  total: Int!
 }
 
 "One published document of the CMS."
@@ -3418,13 +4375,29 @@ type ContentDocument {
   an image its ` + "`" + `width` + "`" + ` and ` + "`" + `height` + "`" + `. References are as stored, or resolved as the argument ` + "`" + `resolve` + "`" + ` states.
   """
   fields: JSON!
+  """
+  The same document in the site's other languages, for ` + "`" + `hreflang` + "`" + ` and a language switch. Translations are those that the
+  CMS's plugin for translations lists. A document without a language is its own translation, unless its slug is kept by
+  language and lacks that one. They are charged like references that ` + "`" + `resolve` + "`" + ` replaces.
+  """
+  translations: [ContentTranslation!]! @cacheControl(everyLocale: true)
+}
+
+"A document in another language."
+type ContentTranslation {
+  "Language."
+  locale: Locale!
+  "Slug in that language; null if the document has none."
+  slug: String
+  "Id in the CMS (` + "`" + `_id` + "`" + `)."
+  id: ID!
 }
 
 extend type Subscription {
   """
   Changes of the content, published or not, for a site that shows previews. Requires a token of ` + "`" + `PREVIEW_TOKENS` + "`" + ` and the
-  header ` + "`" + `X-Preview` + "`" + `. The first event is sent as soon as changes are watched for, and has no keys; after every later one,
-  fetch the displayed content again.
+  header ` + "`" + `X-Preview` + "`" + `. The first event is sent as soon as changes are watched for, and has no keys. After each event, fetch
+  the displayed content again unless its revision is that of the event.
   """
   contentChanged: ContentChange! @auth(token: PREVIEW) @cost(weight: 20)
 }
@@ -3433,6 +4406,47 @@ extend type Subscription {
 type ContentChange {
   "Keys of the content that may have changed, such as ` + "`" + `content:locale:en` + "`" + `."
   keys: [String!]!
+  """
+  State of all content, published or not. Responses to previews carry the state that they were built from in the header
+  ` + "`" + `X-Content-Revision` + "`" + `.
+  """
+  revision: String!
+}
+`, BuiltIn: false},
+	{Name: "../deletion.graphqls", Input: `extend type Mutation {
+  """
+  Ends a visitor's open request for the deletion of a lead without an erasure (` + "`" + `eraseLeads` + "`" + ` ends it, too). The visitor reads
+  the reason on the quote's page and, if visitors get mails, in a mail, with the right to complain. Fails with ` + "`" + `NOT_FOUND` + "`" + `,
+  and with ` + "`" + `BAD_USER_INPUT` + "`" + ` if no request is open.
+  """
+  declineDeletion(
+    "Id of the lead, its PDF reference, or its e-mail address."
+    lead: String! @constraint(maxLength: 254)
+    "Why the lead is not deleted, for the visitor: in the language of the lead, on one line or several."
+    reason: String! @constraint(maxLength: 1000, lines: true)
+  ): DeclinedDeletion! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
+}
+
+"Result of a declined request for deletion."
+type DeclinedDeletion {
+  "The lead."
+  lead: Lead!
+  "True: a mail to the visitor is under way. False: no mail is sent, so write to the visitor."
+  mailed: Boolean!
+}
+
+extend type Lead {
+  "When the visitor asked for the deletion of the lead, on the quote's page; null: never."
+  deletionRequestedAt: DateTime
+  "When an operator declined that; null: never. The request is open as long as it is null and ` + "`" + `deletionRequestedAt` + "`" + ` is not."
+  deletionDeclinedAt: DateTime
+  "Why it was declined, as the visitor reads it; null if it was not, and for a viewer."
+  deletionReason: String @personal
+}
+
+extend type LeadCounts {
+  "Number of leads with an open request for deletion."
+  deletionRequests: Int!
 }
 `, BuiltIn: false},
 	{Name: "../directives.graphqls", Input: `"""
@@ -3456,13 +4470,13 @@ is the ` + "`" + `reference` + "`" + ` instead. Reading it is recorded in the au
 """
 directive @personal on FIELD_DEFINITION
 
-"Permissions of an operator. Each role includes those of the roles before it. A token of ` + "`" + `ADMIN_API_TOKEN` + "`" + ` has the role ` + "`" + `ADMIN` + "`" + `."
+"Permissions of an operator. A token of ` + "`" + `ADMIN_API_TOKEN` + "`" + ` has the role ` + "`" + `ADMIN` + "`" + `."
 enum Role {
   "Reads the funnel, and leads without contact data."
   VIEWER
-  "Reads leads and deliveries, and acts on them."
+  "Reads leads and deliveries, and acts on them. Includes ` + "`" + `VIEWER` + "`" + `."
   SALES
-  "Erases the data of a person, and reads the state of the service."
+  "Erases the data of a person, and reads the state of the service. Includes ` + "`" + `SALES` + "`" + ` and ` + "`" + `VIEWER` + "`" + `."
   ADMIN
 }
 
@@ -3495,12 +4509,16 @@ directive @constraint(
   min: Float
   "Largest allowed number, inclusive."
   max: Float
+  "Maximum number of decimals of a number."
+  decimals: Int
   "Name of a sibling whose number or time must not be below this one."
   notAbove: String
   "Maximum number of distinct items in a list; repeated items count once."
   maxDistinctItems: Int
   "Maximum number of items in a list."
   maxItems: Int
+  "Name of a field whose value must not be repeated among the items of a list."
+  unique: String
   "True: the value may be omitted, but must not be empty."
   notEmpty: Boolean
   "True: the string may contain line breaks."
@@ -3570,8 +4588,16 @@ enum FieldCode {
   invalid_session_id
   "The value cannot be given together with the field ` + "`" + `params.field` + "`" + `."
   conflict
-  "The parameter appears more than once in the query string."
+  "The parameter appears more than once in the query string, or the value in the list."
   repeated
+  "The number has more than ` + "`" + `params.max` + "`" + ` decimals."
+  too_precise
+  "The choice has the unit ` + "`" + `params.unit` + "`" + ` and needs a quantity, from ` + "`" + `params.min` + "`" + ` to ` + "`" + `params.max` + "`" + ` in steps of ` + "`" + `params.step` + "`" + `."
+  quantity_required
+  "The quantity is below ` + "`" + `params.min` + "`" + ` or above ` + "`" + `params.max` + "`" + `."
+  out_of_bounds
+  "The quantity is not ` + "`" + `params.min` + "`" + ` plus a multiple of ` + "`" + `params.step` + "`" + `."
+  out_of_step
   "The value cannot be read: it is not UTF-8, a number too large to represent, or not an RFC 3339 time."
   unreadable
 }
@@ -3584,8 +4610,10 @@ caches the finished response until that content changes. Errors and mutations ar
 directive @cacheControl(
   "Locale of the content on which the field depends."
   locale: Locale
-  "Name of the argument whose value is that locale. An alternative to ` + "`" + `locale` + "`" + `."
+  "Name of the argument whose value is that locale. Without a value, it is ` + "`" + `locale` + "`" + `."
   localeArgument: String
+  "The field depends on the content of every locale. It may be below a root field."
+  everyLocale: Boolean
 ) on FIELD_DEFINITION
 
 """
@@ -3660,8 +4688,15 @@ directive @command(
   entry. If they are omitted, the response is printed as lines of a name and a value.
   """
   columns: [String!]
-  "Field of the response that is printed verbatim, as a file for other programs; for a connection, the field of each page."
-  text: String
+  "Columns of the CSV table, if they are not those of the table, as paths in the response."
+  csv: [String!]
+  "True: the command writes a file of the columns of all pages: CSV for programs, or a workbook for people."
+  file: Boolean = false
+  """
+  Columns, or the beginnings of their paths, with text that a visitor typed. In a CSV file, ` + "`" + `'` + "`" + ` precedes what a spreadsheet
+  could take for a formula there.
+  """
+  typed: [String!]
   "Arguments that may be empty strings. Other arguments reject them, because a script's variable may be unset."
   empty: [String!]
   "Path of a field that is null, false, 0 or empty if all is well; otherwise the exit code is 2. A leading ` + "`" + `!` + "`" + ` negates it."
@@ -3763,13 +4798,19 @@ enum LeadChangeKind {
 }
 
 extend type Mutation {
-  "Ends logins of operators immediately at every instance and returns their number. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there are none."
+  "Ends logins of operators immediately at every instance. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there are none."
   endLogins(
     "Ids of the logins."
     ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 64)
     "True: end all logins."
     all: Boolean! = false
-  ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
+  ): EndLoginsPayload! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
+}
+
+"Result of ` + "`" + `endLogins` + "`" + `."
+type EndLoginsPayload {
+  "The ended logins."
+  logins: [Login!]!
 }
 
 "An operator's login to the inbox with an account."
@@ -3782,6 +4823,8 @@ type Login {
   name: String!
   "Role of the operator."
   role: Role!
+  "The assistant to which the operator granted access, with the host that publishes it; null: a login to the inbox."
+  client: String
   "When the login began."
   startedAt: DateTime!
   "When the role will next be checked with the identity provider."
@@ -3797,51 +4840,8 @@ type Login {
   (` + "`" + `no-store` + "`" + `).
   """
   leads(
-    """
-    Search words. Each must be a prefix of a word of the name or the company, of one of the first 100 words of the
-    message, of the e-mail address or its domain, or of the PDF reference (the id), regardless of letter case,
-    diacritics and apostrophes; or a telephone number in any spelling, or at least its last 4 digits. If omitted or empty,
-    all leads match. For a viewer only a prefix of the reference matches.
-    """
-    search: String @constraint(maxLength: 254)
-    "Only leads of this address, in any spelling that reaches the same mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
-    email: String @constraint(format: EMAIL, maxLength: 254)
-    "Only leads in this state."
-    state: LeadState
-    "Only leads with this status."
-    status: LeadStatus
-    """
-    Only leads assigned to the operator with this address, in any letter case; empty: unassigned leads. Viewers may also see
-    owners and filter by them.
-    """
-    owner: String @constraint(maxLength: 254)
-    "Only leads in this language."
-    locale: Locale
-    """
-    Only leads of visitors who most recently came from this source, in any letter case; empty: from an unknown source.
-    Viewers may also filter by it, because it names a medium, such as ` + "`" + `newsletter` + "`" + `, not a person. An unknown value of this
-    and similar filters fails with ` + "`" + `BAD_USER_INPUT` + "`" + `, which names known ones.
-    """
-    source: String @constraint(maxLength: 200)
-    "Only leads of visitors who most recently came through this campaign. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
-    campaign: String @constraint(maxLength: 200)
-    "Only leads with this project type."
-    projectType: String @constraint(maxLength: 64, format: SLUG)
-    """
-    Only leads whose visitors consented to this purpose, such as ` + "`" + `marketing` + "`" + `, and have not withdrawn the consent. Fails
-    with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer.
-    """
-    consent: String @constraint(maxLength: 64, format: SLUG)
-    "Only leads whose estimated range is in this currency."
-    currency: String @constraint(format: CURRENCY)
-    "Only leads whose estimated range has a lower bound of at least this amount. Amounts are not converted."
-    amountFrom: Float @constraint(min: 0, max: 1000000000, notAbove: "amountTo")
-    "Only leads whose estimated range has a lower bound of at most this amount."
-    amountTo: Float @constraint(min: 0, max: 1000000000)
-    "Only leads submitted at this time or later."
-    since: DateTime @constraint(notAbove: "until")
-    "Only leads submitted before this time."
-    until: DateTime
+    "Only leads that match all fields of the filter."
+    filter: LeadFilter
     "Sort order."
     sort: LeadSort! = NEWEST
     "Maximum number of leads per page, 1 to 500."
@@ -3851,18 +4851,20 @@ type Login {
     ` + "`" + `BAD_USER_INPUT` + "`" + `.
     """
     after: String @constraint(maxLength: 200)
+    "True: the page becomes part of a file, which the audit records as an export. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
+    export: Boolean! = false
   ): LeadConnection! @auth(token: ADMIN, role: VIEWER) @cost(weight: 100)
 
   "A lead. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if it does not exist, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for an address with several leads."
   lead(
     "Id of the lead, its PDF reference in any letter case, or its e-mail address. Viewers must use the reference."
-    id: ID! @constraint(maxLength: 254)
+    lead: String! @constraint(maxLength: 254)
   ): Lead @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
 
   "Deliveries of leads to the systems behind the service, newest first."
   deliveries(
     "Only deliveries of the leads with this id, PDF reference or e-mail address. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if there is none."
-    lead: ID @constraint(maxLength: 254)
+    lead: String @constraint(maxLength: 254)
     "Only deliveries in one of these states."
     state: [DeliveryState!]
     "Only deliveries to this system."
@@ -3878,7 +4880,7 @@ type Login {
   are not counted. Sessions are deleted after ` + "`" + `TRACK_RETENTION` + "`" + `.
   """
   funnel(
-    "Only sessions last seen at this time or later."
+    "Only sessions last seen at this time or later, but not after ` + "`" + `until` + "`" + `."
     since: DateTime @constraint(notAbove: "until")
     "Only sessions last seen before this time."
     until: DateTime
@@ -3901,13 +4903,7 @@ type Login {
 
 extend type Mutation {
   """
-  Schedules a delivery for an immediate attempt, unless one is running. A delivery that has arrived is sent again, which
-  changes nothing at its target. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
-  """
-  retryDelivery("Id of the delivery." id: ID! @constraint(maxLength: 20)): Delivery! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
-
-  """
-  Ends a failed delivery for good, with a reason: it counts as ended for retention, and alerts nobody. ` + "`" + `retryDelivery` + "`" + ` brings it
+  Ends a failed delivery for good, with a reason: it counts as ended for retention, and alerts nobody. ` + "`" + `retryDeliveries` + "`" + ` brings it
   back. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a delivery in another state.
   """
   dismissDelivery(
@@ -3915,22 +4911,25 @@ extend type Mutation {
     id: ID! @constraint(maxLength: 20)
     "Why it need not arrive, in words. It is erased with the lead."
     reason: String! @constraint(maxLength: 500)
-  ): Delivery! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+  ): DeliveryPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Schedules several deliveries, or all that have not arrived, for an immediate attempt. Returns their number, not counting
-  those that no longer exist.
+  Schedules deliveries for an immediate attempt, unless one is running. A delivery that has arrived is sent again, which
+  changes nothing at its target. Fails with ` + "`" + `NOT_FOUND` + "`" + ` if one of ` + "`" + `ids` + "`" + ` does not exist; ` + "`" + `all` + "`" + ` requires the role ` + "`" + `ADMIN` + "`" + `.
   """
   retryDeliveries(
-    "True: all deliveries that have not arrived and match the other arguments."
-    all: Boolean! = false
-    "Only deliveries in one of these states (default: those that wait for an attempt or failed)."
-    state: [DeliveryState!]
-    "Only deliveries to this system."
-    target: DeliveryTarget
     "Ids of the deliveries."
     ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 20)
-  ): Int! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
+    "True: also all deliveries that have not arrived and match the other arguments."
+    all: Boolean! = false
+    """
+    Only deliveries in one of these states (default: those that wait for an attempt or failed, and mails that were not sent
+    because of ` + "`" + `REFUSED` + "`" + `). Only with ` + "`" + `all` + "`" + `.
+    """
+    state: [DeliveryState!]
+    "Only deliveries to this system. Only with ` + "`" + `all` + "`" + `."
+    target: DeliveryTarget
+  ): DeliveriesPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
   """
   Delivers a lead to a system again, or for the first time if it has no delivery to it. A delivery that is under way is
@@ -3939,47 +4938,80 @@ extend type Mutation {
   """
   resendLead(
     "Id of the lead, its PDF reference, or its e-mail address."
-    id: ID! @constraint(maxLength: 254)
+    lead: String! @constraint(maxLength: 254)
     "The system."
     target: DeliveryTarget!
     "Corrected address for the mail to the visitor from now on, if the lead's address is wrong. Only with ` + "`" + `VISITOR_MAIL` + "`" + `."
     email: String @constraint(format: EMAIL, maxLength: 254)
-  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
-
-  """
-  Ends the review of a lead, or reverts its rejection, and delivers it. Fails with ` + "`" + `NOT_FOUND` + "`" + `, with ` + "`" + `BAD_USER_INPUT` + "`" + ` for
-  a lead that was neither in review nor rejected, and with ` + "`" + `CONFLICT` + "`" + ` for one that is not in the expected state.
-  """
-  releaseLead(
-    "Id of the lead, its PDF reference, or its e-mail address."
-    id: ID! @constraint(maxLength: 254)
-    "State in which the caller last saw the lead. Default: any state."
-    expected: LeadState
-  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
-
-  """
-  Rejects a lead in review: it is never delivered, and is deleted after ` + "`" + `LEAD_RETENTION` + "`" + `. ` + "`" + `releaseLead` + "`" + ` reverts this.
-  Fails with ` + "`" + `NOT_FOUND` + "`" + `, with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead that was not in review, and with ` + "`" + `CONFLICT` + "`" + ` for one that is not
-  in the expected state.
-  """
-  rejectLead(
-    "Id of the lead, its PDF reference, or its e-mail address."
-    id: ID! @constraint(maxLength: 254)
-    "State in which the caller last saw the lead. Default: any state."
-    expected: LeadState
-  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+  ): LeadPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
   Compares leads with the records in the CMS and the CRM, and resends missing ones on request.
   """
   verifyDeliveries(
-    "Only leads submitted at this time or later."
+    "Only leads submitted at this time or later, but not after ` + "`" + `until` + "`" + `."
     since: DateTime
     "Only this system, ` + "`" + `CMS` + "`" + ` or ` + "`" + `CRM` + "`" + `."
     target: DeliveryTarget
     "True: resend leads that are missing from the CMS or the CRM."
     fix: Boolean! = false
   ): DeliveryVerification! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
+}
+
+"""
+Selects leads: those that match all of its fields. An unknown value of ` + "`" + `owner` + "`" + `, ` + "`" + `source` + "`" + `, ` + "`" + `campaign` + "`" + `, ` + "`" + `projectType` + "`" + ` or ` + "`" + `consent` + "`" + `
+fails with ` + "`" + `BAD_USER_INPUT` + "`" + `, which names known ones.
+"""
+input LeadFilter {
+  """
+  Search words. Each must be a prefix of a word of the name or the company, of one of the first words of the message
+  (about 25), of the e-mail address or its domain, or of the PDF reference (the id), regardless of letter case,
+  diacritics, apostrophes and punctuation around words; or a telephone number in any spelling, or at least its last 4
+  digits. If omitted or empty, all leads match. For a viewer only a prefix of the reference matches.
+  """
+  search: String @constraint(maxLength: 254)
+  "Only leads of this address, in any spelling that reaches the same mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
+  email: String @constraint(format: EMAIL, maxLength: 254)
+  "Only leads in this state."
+  state: LeadState
+  "Only leads with this status."
+  status: LeadStatus
+  """
+  Only leads assigned to the operator with this address, in any letter case; empty: unassigned leads. Viewers may also see
+  owners and filter by them.
+  """
+  owner: String @constraint(maxLength: 254)
+  "Only leads in this language."
+  locale: Locale
+  """
+  Only leads of visitors who most recently came from this source, in any letter case; empty: from an unknown source.
+  Viewers may also filter by it, because it names a medium, such as ` + "`" + `newsletter` + "`" + `, not a person.
+  """
+  source: String @constraint(maxLength: 200)
+  """
+  Only leads of visitors who most recently came through this campaign; empty: through none. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a
+  viewer.
+  """
+  campaign: String @constraint(maxLength: 200)
+  "Only leads with this project type."
+  projectType: String @constraint(maxLength: 64, format: SLUG)
+  """
+  Only leads whose visitors consented to this purpose, such as ` + "`" + `marketing` + "`" + `, and have not withdrawn the consent. Fails
+  with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer.
+  """
+  consent: String @constraint(maxLength: 64, format: SLUG)
+  "Only leads whose estimated range is in this currency."
+  currency: String @constraint(format: CURRENCY)
+  "Only leads whose estimated range has a lower bound of at least this amount. Amounts are not converted."
+  amountFrom: Float @constraint(min: 0, max: 1000000000, notAbove: "amountTo")
+  "Only leads whose estimated range has a lower bound of at most this amount."
+  amountTo: Float @constraint(min: 0, max: 1000000000)
+  "True: only leads with an open request for deletion."
+  deletionRequested: Boolean
+  "Only leads submitted at this time or later."
+  since: DateTime @constraint(notAbove: "until")
+  "Only leads submitted before this time."
+  until: DateTime
 }
 
 "State of a lead."
@@ -4010,6 +5042,24 @@ enum DeliveryTarget {
   SALES_MAIL
 }
 
+"What a delivery notifies its target of."
+enum DeliveryEvent {
+  "The lead itself."
+  CREATED
+  "The visitor's address was corrected."
+  CORRECTED
+  "A consent of the visitor was withdrawn."
+  CONSENT_WITHDRAWN
+  "The visitor asked for the deletion of the lead."
+  DELETION_REQUESTED
+  "An operator declined that. Only the visitor is notified."
+  DELETION_DECLINED
+  "The outcome of the lead was set or cleared."
+  OUTCOME
+  "The lead was erased."
+  ERASED
+}
+
 "State of a delivery."
 enum DeliveryState {
   "It waits for its first attempt."
@@ -4036,12 +5086,6 @@ type LeadConnection {
   edges: [LeadEdge!]!
   "Information about the next page."
   pageInfo: PageInfo!
-  """
-  The leads of the page as CSV, with the columns of ` + "`" + `siteapi leads export` + "`" + ` and times of ` + "`" + `TIME_ZONE` + "`" + `. The first page begins
-  with the column names, so the concatenated pages are a file for a spreadsheet. With ` + "`" + `email` + "`" + ` and no other filter, all other
-  data stored about the person follows at the end. Null for a viewer.
-  """
-  csv: String @personal
 }
 
 "A lead in a page."
@@ -4052,11 +5096,15 @@ type LeadEdge {
   node: Lead!
 }
 
-"Information about the next page."
+"Information about a page, as the Relay specification of cursor connections has it."
 type PageInfo {
   "Whether there is another page."
   hasNextPage: Boolean!
-  "Value of the argument ` + "`" + `after` + "`" + ` for the next page; null if this page is empty."
+  "False: lists are only read forward."
+  hasPreviousPage: Boolean!
+  "Cursor of the first entry; null if this page is empty."
+  startCursor: String
+  "Cursor of the last entry, the value of the argument ` + "`" + `after` + "`" + ` for the next page; null if this page is empty."
   endCursor: String
 }
 
@@ -4103,8 +5151,10 @@ type Lead {
   pdfUrl: String @personal
   "Path of the quote's page on the public address; null for a viewer."
   quoteUrl: String @personal
-  "When the visitor asked for the deletion of the lead, on the quote's page; null: never."
-  deletionRequestedAt: DateTime
+  "Address of the contact's page in the CRM; null if the CRM has none or no delivery has reached it, and for a viewer."
+  crmContactUrl: String @personal
+  "Address of the deal's page in the CRM; null as above, or without deals."
+  crmDealUrl: String @personal
   "Deliveries of the lead, oldest first. Null for a viewer."
   deliveries: [Delivery!] @personal
   "Why the visitor has not received a mail; null if it was sent or is under way, and for a viewer."
@@ -4137,6 +5187,18 @@ type LeadSelections {
   complexity: String
   "Timeline, such as ` + "`" + `3-months` + "`" + `."
   timeline: String
+  "Quantities of the choices that have a unit."
+  quantities: [LeadQuantity!]!
+}
+
+"The quantity of a choice."
+type LeadQuantity {
+  "Slug of the choice."
+  slug: String!
+  "Number of units."
+  count: Float!
+  "Unit in the default language when the lead was submitted; empty if it is unknown."
+  unit: String!
 }
 
 "A consent requested from a visitor, and the answer."
@@ -4189,16 +5251,53 @@ type LeadPrice {
   lines: [LeadPriceLine!]!
   "Slugs of the choices that have no price."
   unpriced: [String!]!
+  """
+  Tax on the range when the lead was submitted, or the tax that it includes; null if the rules stated none, if there is
+  no price, or if the client's range was kept and is not what the rules give.
+  """
+  tax: LeadTax
+  "The firm's note on taxes when the lead was submitted, in the default language; empty if there was none."
+  taxNote: String!
+  "Identifies the price rules; null if it is unknown."
+  revision: String
+  "Last day on which the price is valid, in ` + "`" + `TIME_ZONE` + "`" + `, such as ` + "`" + `2026-12-29` + "`" + `; null if it is unknown."
+  validUntil: String
+  "Whether the client sent another range."
+  differs: Boolean!
+}
+
+"Tax of a lead's range, like a ` + "`" + `QuoteTax` + "`" + `."
+type LeadTax {
+  "Rate in percent."
+  percent: Float!
+  "Name in the default language; empty if the editors gave none."
+  label: String!
+  "True: the range includes the tax."
+  included: Boolean!
+  "Tax of the lower bound, in units of the currency."
+  min: Float!
+  "Tax of the upper bound, in units of the currency."
+  max: Float!
 }
 
 "A part of the price of a lead, like an ` + "`" + `EstimateLine` + "`" + `."
 type LeadPriceLine {
   "Field of the choice, or ` + "`" + `minimum` + "`" + ` or ` + "`" + `rounding` + "`" + `."
   field: String!
-  "Slug of the choice; empty for ` + "`" + `minimum` + "`" + ` and ` + "`" + `rounding` + "`" + `."
-  slug: String!
+  "Slug of the choice; null for ` + "`" + `minimum` + "`" + ` and ` + "`" + `rounding` + "`" + `."
+  slug: String
   "Amount in units of the currency."
   amount: Float!
+  "Number of units; null for a choice without a unit."
+  quantity: Float
+  "Unit in the default language; null for a choice without one."
+  unit: String
+  "Price of one unit; null without a unit, or if the units have different prices."
+  unitPrice: Float
+  "Fixed price of a choice with a unit, a part of ` + "`" + `amount` + "`" + `; null without a unit."
+  flat: Float
+  "Percentage of all prices that a choice with a unit adds, a part of ` + "`" + `amount` + "`" + `; null without a unit."
+  percent: Float
 }
 
 "Origin of the estimated range of a lead."
@@ -4206,7 +5305,7 @@ enum PriceStatus {
   "Calculated by the service with the rules at that time."
   VERIFIED
   "Calculated by the service with the rules that the visitor saw, which had been replaced less than 24 hours before."
-  HONOURED
+  HONORED
   "To be confirmed: some of the choices have no price, or the price exceeds 1e9, the maximum of a stored range."
   UNPRICED
   "Sent by the client: the rules are not enforced, or the content was not available."
@@ -4255,6 +5354,10 @@ type Delivery {
   id: ID!
   "The system."
   target: DeliveryTarget!
+  "What it notifies the system of."
+  event: DeliveryEvent!
+  "Reference of its lead, which may be erased."
+  reference: String!
   "State of the delivery."
   state: DeliveryState!
   "When it was created."
@@ -4274,12 +5377,26 @@ type Delivery {
   Only the operator's words may contain personal data.
   """
   reason: String
-  "Why the mail was not sent, or waits, if no failure is the reason."
+  "Why the mail was not sent, or waits. With ` + "`" + `REFUSED` + "`" + ` and ` + "`" + `FAILED` + "`" + `, ` + "`" + `reason` + "`" + ` has the message of the mail server."
   noMailReason: NoMailReason
   "Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer."
   email: String @auth(token: ADMIN, role: SALES)
   "The lead; null if it was erased."
   lead: Lead
+}
+
+"Result of a change of a delivery."
+type DeliveryPayload {
+  "The delivery after the change."
+  delivery: Delivery!
+}
+
+"Result of a change of deliveries."
+type DeliveriesPayload {
+  "Number of changed deliveries. Those that no longer exist are not counted."
+  changed: Int!
+  "The changed deliveries, at most 500."
+  deliveries: [Delivery!]!
 }
 
 "Why a mail has not been sent."
@@ -4306,6 +5423,11 @@ enum NoMailReason {
   SERVICE_LIMIT
   "It was handed over but not confirmed, so it may have arrived."
   UNCONFIRMED
+  """
+  The mail server did not accept it, maybe because of a setting, a limit or an outage: ` + "`" + `retryDeliveries` + "`" + ` with ` + "`" + `all` + "`" + ` sends it
+  again. The delivery's ` + "`" + `reason` + "`" + ` has the message.
+  """
+  REFUSED
   "An attempt failed; the delivery's ` + "`" + `reason` + "`" + ` has the message."
   FAILED
 }
@@ -4362,6 +5484,38 @@ type Funnel {
   untracked: Int!
   "Number of leads submitted in that period that are in review."
   inReview: Int!
+  "All numbers of the funnel as one table, for programs that calculate with it."
+  rows: [FunnelRow!]!
+}
+
+"""
+A number of the funnel. ` + "`" + `section` + "`" + ` says what is counted, and of what ` + "`" + `dimension` + "`" + ` and ` + "`" + `value` + "`" + ` are:
+
+* ` + "`" + `steps` + "`" + `: sessions that reached a step; ` + "`" + `value` + "`" + ` is the step.
+* ` + "`" + `weeks` + "`" + `: the same for each week; ` + "`" + `dimension` + "`" + ` is the language, and ` + "`" + `value` + "`" + ` the step.
+* ` + "`" + `choices` + "`" + `, ` + "`" + `choices.submitted` + "`" + `: sessions with a choice, and those that submitted a quote; ` + "`" + `dimension` + "`" + ` is the field, and
+  ` + "`" + `value` + "`" + ` the slug.
+* ` + "`" + `sources.sessions` + "`" + `, ` + "`" + `sources.estimates` + "`" + `, ` + "`" + `sources.leads` + "`" + `: counts of a source, ` + "`" + `dimension` + "`" + `, and campaign, ` + "`" + `value` + "`" + `.
+* ` + "`" + `sources.sums` + "`" + `, ` + "`" + `sources.won` + "`" + `: its amounts by currency.
+* ` + "`" + `leads` + "`" + `: leads; ` + "`" + `value` + "`" + ` is ` + "`" + `all` + "`" + `, ` + "`" + `untracked` + "`" + ` or ` + "`" + `in-review` + "`" + `.
+"""
+type FunnelRow {
+  "What is counted."
+  section: String!
+  "Start of the period; null: no bound."
+  from: DateTime
+  "End of the period, which is excluded; null: no bound."
+  to: DateTime
+  "See above; empty: unknown, or there is none."
+  dimension: String!
+  "See above; empty: unknown."
+  value: String!
+  "Currency of the amount; null without one."
+  currency: String
+  "The number; null for an amount."
+  count: Int
+  "The amount; null for a number."
+  amount: Float
 }
 
 "A step of the calculator. A session counts toward a step if its state shows that step or a later one."
@@ -4397,9 +5551,9 @@ type FunnelStep {
 
 "Sessions last seen in one week, in one language."
 type FunnelWeek {
-  "ISO 8601 week in UTC, such as ` + "`" + `2026-W47` + "`" + `."
+  "ISO 8601 week in ` + "`" + `TIME_ZONE` + "`" + `, such as ` + "`" + `2026-W47` + "`" + `."
   week: String!
-  "Monday of the week, 00:00 UTC."
+  "First instant of the week's Monday in ` + "`" + `TIME_ZONE` + "`" + `."
   start: DateTime!
   "Language of the leads; null for sessions without a lead, or whose lead has no language."
   locale: Locale
@@ -4521,19 +5675,116 @@ type ContentTypeHealth {
   """
   setLeadOutcome(
     "Id of the lead, its PDF reference, or its e-mail address."
-    id: ID! @constraint(maxLength: 254)
+    lead: String! @constraint(maxLength: 254)
     "The outcome. Null or omitted: clears it, so the CRM can set it again with its next change."
     outcome: LeadOutcomeValue
     "Value of a won lead in units of the currency, with no more decimals than the currency has. Only with ` + "`" + `WON` + "`" + `."
     amount: Float @constraint(min: 0, max: 1e9)
     "Currency of the amount, ISO 4217, such as ` + "`" + `EUR` + "`" + `. Amount and currency must be given together."
     currency: String @constraint(format: CURRENCY)
-  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+    "Why the lead was lost. Only with ` + "`" + `LOST` + "`" + `."
+    lossReason: LeadLossReason
+    "The same in words, on one line or several. It is erased with the lead. Only with ` + "`" + `LOST` + "`" + `."
+    lossNote: String @constraint(maxLength: 500, lines: true)
+  ): LeadPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+
+  """
+  Stores when a person first answered a lead, such as by a mail: now, unless a time is stored. A status other than ` + "`" + `NEW` + "`" + ` and
+  a note do the same. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
+  """
+  markLeadAnswered(
+    "Id of the lead, its PDF reference, or its e-mail address."
+    lead: String! @constraint(maxLength: 254)
+  ): LeadPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+}
+
+extend type Query {
+  """
+  Results of the leads that were submitted in a period, in groups; leads in review or rejected are not counted. A month is
+  one in ` + "`" + `TIME_ZONE` + "`" + `.
+  """
+  leadReport(
+    "Only leads submitted at this time or later."
+    since: DateTime @constraint(notAbove: "until")
+    "Only leads submitted before this time."
+    until: DateTime
+    "What the leads are grouped by."
+    by: LeadReportGroup! = MONTH
+  ): LeadReport! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+}
+
+"What a report groups leads by."
+enum LeadReportGroup {
+  "The month in which they were submitted."
+  MONTH
+  "The source from which their visitors most recently came."
+  SOURCE
+  "The campaign through which their visitors most recently came."
+  CAMPAIGN
+  "The operator to whom they are assigned."
+  OWNER
+}
+
+"Results of leads."
+type LeadReport {
+  "What the leads are grouped by."
+  by: LeadReportGroup!
+  """
+  The groups: months from the oldest, others from the one with the most leads, at most 50. The sum of all others follows as
+  ` + "`" + `(others)` + "`" + `. Groups without a lead are omitted.
+  """
+  groups: [LeadReportRow!]!
+  "All leads."
+  total: LeadReportRow!
+}
+
+"Results of a group of leads. ` + "`" + `leads` + "`" + ` lists those of each number, with the filter that the number's description names."
+type LeadReportRow {
+  "The month, such as ` + "`" + `2026-11` + "`" + `, source, campaign or owner; empty: unknown, or unassigned, and for ` + "`" + `total` + "`" + `."
+  name: String!
+  "The later one of the month's start and the report's, for the filter ` + "`" + `since` + "`" + `; null: no bound."
+  since: DateTime
+  "The earlier one of the month's end and the report's, for the filter ` + "`" + `until` + "`" + `; null: no bound."
+  until: DateTime
+  "Number of leads (` + "`" + `results` + "`" + ` with all values)."
+  leads: Int!
+  "Number of leads that a person answered within 24 hours of their submission (and ` + "`" + `answeredWithinDay` + "`" + `)."
+  answeredWithinDay: Int!
+  "Number of won leads (` + "`" + `results: [WON]` + "`" + `)."
+  won: Int!
+  "Number of lost leads (` + "`" + `results: [LOST]` + "`" + `)."
+  lost: Int!
+  "Sums of the amounts of won leads, by currency. Won leads without an amount add nothing."
+  amounts: [FunnelSum!]!
+  "Median time from the submission to the first answer of a person, in hours with two decimals; null if none was answered."
+  medianHoursToAnswer: Float
+}
+
+"What became of a lead that was released."
+enum LeadResult {
+  "Neither won nor lost yet."
+  OPEN
+  "It became a customer."
+  WON
+  "It will not become a customer."
+  LOST
+}
+
+extend input LeadFilter {
+  "Only leads with one of these results; leads in review or rejected have none. Empty: all leads."
+  results: [LeadResult!] @constraint(maxItems: 3)
+  "True: only leads that a person answered within 24 hours of their submission."
+  answeredWithinDay: Boolean
 }
 
 extend type Lead {
   "Outcome of the lead; null if it is unknown."
   outcome: LeadOutcome
+  """
+  When a person first answered the lead, in UTC: the first status other than ` + "`" + `NEW` + "`" + `, the first note or the first use of the
+  mail link in the inbox; null: not yet. The status ` + "`" + `NEW` + "`" + ` forgets an answer that was only a status.
+  """
+  answeredAt: DateTime
 }
 
 "Outcome of a lead."
@@ -4544,6 +5795,10 @@ type LeadOutcome {
   amount: Float
   "Currency of the amount, ISO 4217, such as ` + "`" + `EUR` + "`" + `; null without an amount."
   currency: String
+  "Why the lead was lost; null if it is unknown or the lead was not lost."
+  lossReason: LeadLossReason
+  "The same in words; null as above, and for a viewer."
+  lossNote: String @personal
   "When the operator set it, or when it changed in the CRM, in UTC."
   at: DateTime!
   "Source of the outcome."
@@ -4562,6 +5817,20 @@ enum LeadOutcomeValue {
   LOST
 }
 
+"Why a lead was lost."
+enum LeadLossReason {
+  "It was too expensive."
+  PRICE
+  "Another firm was chosen."
+  COMPETITOR
+  "The project is postponed or was given up."
+  POSTPONED
+  "The visitor no longer answers."
+  NO_ANSWER
+  "Another reason."
+  OTHER
+}
+
 "Sources of an outcome."
 enum LeadOutcomeSource {
   "An operator. The CRM does not change it."
@@ -4572,8 +5841,8 @@ enum LeadOutcomeSource {
 `, BuiltIn: false},
 	{Name: "../person.graphqls", Input: `extend type Query {
   """
-  All data stored about an e-mail address, with or without a lead, for a person who requests their data. ` + "`" + `leads` + "`" + ` with the
-  same ` + "`" + `email` + "`" + ` exports it as a file (` + "`" + `csv` + "`" + `). ` + "`" + `withdrawConsent` + "`" + ` and ` + "`" + `eraseLeads` + "`" + ` also accept the address.
+  All data stored about an e-mail address, with or without a lead, for a person who requests their data. ` + "`" + `withdrawConsent` + "`" + `
+  and ` + "`" + `eraseLeads` + "`" + ` also accept the address.
   """
   person(
     "The address, in any spelling that reaches the same mailbox."
@@ -4590,18 +5859,23 @@ extend type Mutation {
   """
   withdrawConsent(
     "Id of a lead of the person, its PDF reference, or the e-mail address in any spelling."
-    id: ID! @constraint(maxLength: 254)
+    lead: String! @constraint(maxLength: 254)
     "Purpose of the consent."
     purpose: String! @constraint(maxLength: 64, format: SLUG)
   ): Withdrawal! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
-  Erases everything stored about an e-mail address: deliveries, CMS documents, the CRM contact, leads, contact hints in
-  sessions, PDFs. The receipt reports failures; repeat the erasure to complete it.
+  Erases everything stored about an e-mail address: deliveries, CMS documents, CRM deals and contact, leads with their
+  sessions, contact hints in other sessions, PDFs. With ` + "`" + `lead` + "`" + ` instead, it erases one lead with its document, deal, mails,
+  session and quote properties; the other leads of the person stay. If there are none, it erases the address.
+  What is not known to be the person's stays, and the receipt names it. It also reports failures: repeat the erasure to
+  complete it. Fails with ` + "`" + `BAD_USER_INPUT` + "`" + ` unless either ` + "`" + `email` + "`" + ` or ` + "`" + `lead` + "`" + ` is given, and with ` + "`" + `NOT_FOUND` + "`" + ` for an unknown lead.
   """
   eraseLeads(
     "The address, in any spelling that reaches the same mailbox: letter case, quotes and the form of the domain do not matter."
-    email: String! @constraint(format: EMAIL, maxLength: 254)
+    email: String @constraint(format: EMAIL, maxLength: 254)
+    "Id of the lead, its PDF reference, or its e-mail address."
+    lead: String @constraint(maxLength: 254)
     "True: only report the stored data."
     dryRun: Boolean! = true
   ): ErasureReceipt! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
@@ -4647,8 +5921,8 @@ type PersonSession {
   email: String
   "Consent to storing the typed data; null if it was not given."
   consent: LeadConsent
-  "Selected options; ` + "`" + `projectType` + "`" + ` is empty if none was selected."
-  selections: LeadSelections!
+  "Selected options."
+  selections: SessionSelections!
   "Lower bound of the displayed range, in units of the currency; null if none."
   min: Float
   "Upper bound of the displayed range, in units of the currency; null if none."
@@ -4661,6 +5935,20 @@ type PersonSession {
   firstAttribution: LeadAttribution
 }
 
+"Options selected so far, as slugs."
+type SessionSelections {
+  "Project type; null if none was selected."
+  projectType: String
+  "Features, each once."
+  features: [String!]!
+  "Complexity; null if none was selected."
+  complexity: String
+  "Timeline; null if none was selected."
+  timeline: String
+  "Quantities of the choices that have a unit."
+  quantities: [LeadQuantity!]!
+}
+
 "Result of a withdrawal."
 type Withdrawal {
   "Number of leads in which the consent was withdrawn; CMS and CRM are notified."
@@ -4669,17 +5957,19 @@ type Withdrawal {
   deletedLeads: Int!
   "Number of sessions whose typed data was erased."
   sessions: Int!
-  "The lead named by ` + "`" + `id` + "`" + `; null if ` + "`" + `id` + "`" + ` was an address."
+  "The lead that was named; null if an address was."
   lead: Lead
 }
 
 "Result of an erasure. The address is the only personal data in it."
 type ErasureReceipt {
-  "The address, in lower case."
-  email: String!
+  "The address, in lower case; null if only a lead was erased."
+  email: String
+  "Reference of the lead, if only that was erased."
+  lead: String
   "True: nothing was changed."
   dryRun: Boolean!
-  "True: everything that was found was erased."
+  "True: everything that was found was erased, except for what ` + "`" + `remains` + "`" + ` names."
   complete: Boolean!
   "When the erasure ended."
   finishedAt: DateTime!
@@ -4689,24 +5979,60 @@ type ErasureReceipt {
   failed: Int!
   "The searched places."
   places: [ErasurePlace!]!
-  "Copies that the service cannot erase, in words."
+  "What stays, in words: contacts and deals in the CRM that are not only the person's, and copies out of reach."
   remains: [String!]!
 }
 
 "A place where personal data may be stored."
 type ErasurePlace {
-  "The place: ` + "`" + `deliveries` + "`" + `, ` + "`" + `cms` + "`" + `, ` + "`" + `crm` + "`" + `, ` + "`" + `mail` + "`" + ` (files of development), ` + "`" + `database` + "`" + ` or ` + "`" + `cache` + "`" + `."
-  place: String!
+  "The place."
+  place: ErasurePlaceName!
   "Unit of the numbers, such as ` + "`" + `documents` + "`" + `."
   unit: String!
   "Number of units found; null if it is unknown."
   found: Int
   "Number of units erased."
   erased: Int!
-  "` + "`" + `unknown` + "`" + `, ` + "`" + `nothing there` + "`" + `, ` + "`" + `found` + "`" + `, ` + "`" + `erased` + "`" + `, ` + "`" + `failed` + "`" + `, or ` + "`" + `kept` + "`" + ` because another place failed."
-  state: String!
+  "What became of the data there."
+  state: ErasureState!
   "The error, or a remark about the place."
   detail: String
+}
+
+"Places where personal data may be stored."
+enum ErasurePlaceName {
+  "Deliveries that have not ended."
+  DELIVERIES
+  "The CMS."
+  CMS
+  "The CRM."
+  CRM
+  "Mails that a service in development wrote to files."
+  MAIL
+  "The database."
+  DATABASE
+  "The receiver of the lead webhook, which may have the leads."
+  WEBHOOK
+  "The cache."
+  CACHE
+}
+
+"What became of the data in a place."
+enum ErasureState {
+  "The place cannot be searched, and nothing was erased yet."
+  UNKNOWN
+  "There is none."
+  NOTHING_THERE
+  "It was found, and not erased."
+  FOUND
+  "It was erased."
+  ERASED
+  "The receiver of the leads is notified of the erasure."
+  ANNOUNCED
+  "Searching or erasing it failed."
+  FAILED
+  "It was kept for the next erasure, because another place failed."
+  KEPT
 }
 `, BuiltIn: false},
 	{Name: "../quote.graphqls", Input: `extend type Query {
@@ -4745,9 +6071,21 @@ extend type Query {
     selections: EstimateSelectionsInput!
     "Language of the labels and of the content with the rules; ` + "`" + `en` + "`" + ` if omitted."
     locale: Locale
-    "True: a slug that is no option of the CMS for its field is an error, with the slugs of that field."
+    """
+    True: a slug that is no option of the CMS for its field is an error, with the slugs of that field. So is a choice with
+    a unit whose quantity is missing or that its bounds or steps do not allow.
+    """
     strict: Boolean = false
   ): QuoteEstimate! @cost(weight: 50)
+
+  """
+  The choices of the calculator, by field and in the editors' order, as a form needs them. REST:
+  ` + "`" + `GET /api/quote/options` + "`" + `. Without price rules, or if its document cannot be used, a choice has no price and no unit.
+  """
+  quoteOptions(
+    "Language of the labels, and of the content with the options."
+    locale: Locale! = en
+  ): [QuoteOption!]! @cacheControl(localeArgument: "locale") @cost(weight: 10)
 }
 
 extend type Mutation {
@@ -4768,8 +6106,8 @@ extend type Mutation {
 
 extend type Mutation {
   """
-  Withdraws a consent that was given with one quote, for a visitor on the quote's page: at once, also in CMS and CRM.
-  Withdrawing it again has no further effect. REST: ` + "`" + `POST /api/quote/page/withdraw` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + ` for an unknown id,
+  Withdraws a consent that was given with one quote, for a visitor on the quote's page: at once, in all leads of the address,
+  also in CMS and CRM. The response reveals nothing of other leads. Withdrawing it again has no further effect. REST: ` + "`" + `POST /api/quote/page/withdraw` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + ` for an unknown id,
   and with ` + "`" + `FORBIDDEN` + "`" + ` if a browser sends it from the page of another site.
   """
   withdrawQuoteConsent(
@@ -4782,8 +6120,8 @@ extend type Mutation {
   ): QuotePageAction! @cost(weight: 200)
 
   """
-  Records that a visitor asked for the deletion of a quote, on its page. It deletes nothing: operators see the request first
-  and decide. REST: ` + "`" + `POST /api/quote/page/deletion` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + ` for an unknown id, and with ` + "`" + `FORBIDDEN` + "`" + ` if a
+  Records that a visitor asked for the deletion of a quote, on its page. It deletes nothing: sales and the owner of the lead are
+  notified and decide. REST: ` + "`" + `POST /api/quote/page/deletion` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + ` for an unknown id, and with ` + "`" + `FORBIDDEN` + "`" + ` if a
   browser sends it from the page of another site.
   """
   requestQuoteDeletion(
@@ -4866,6 +6204,16 @@ input TrackSelectionsInput {
   complexity: String @hint
   "Timeline, a slug such as ` + "`" + `3-months` + "`" + `."
   timeline: String @hint
+  "Quantities of chosen slugs. Only the first one of each slug is stored."
+  quantities: [TrackQuantityInput] @hint
+}
+
+"The quantity of a choice so far. It is ignored unless ` + "`" + `submitQuote` + "`" + ` would accept it."
+input TrackQuantityInput {
+  "Slug of the choice."
+  slug: String @hint
+  "Number of units."
+  count: Float @hint
 }
 
 "Estimated range so far. Values out of bounds are ignored, and amounts are rounded to the minor unit of the currency."
@@ -4890,12 +6238,22 @@ input TrackFormDataInput {
 input EstimateSelectionsInput {
   "Project type, a slug such as ` + "`" + `web-app` + "`" + `."
   projectType: String @constraint(maxLength: 64, format: SLUG)
-  "Features, slugs, at most 50 distinct ones. Repeated features count once."
+  "Features, slugs, at most 50 distinct ones."
   features: [String!] @constraint(maxLength: 64, format: SLUG, maxDistinctItems: 50)
   "Complexity, a slug such as ` + "`" + `medium` + "`" + `."
   complexity: String @constraint(maxLength: 64, format: SLUG)
   "Timeline, a slug such as ` + "`" + `3-months` + "`" + `."
   timeline: String @constraint(maxLength: 64, format: SLUG)
+  "Quantities of the chosen options that have a unit, each slug once, at most 53 items. Others are ignored."
+  quantities: [QuantityInput!] @constraint(maxItems: 53, unique: "slug")
+}
+
+"The quantity of a choice."
+input QuantityInput {
+  "Slug of the choice, such as ` + "`" + `cleaning` + "`" + `."
+  slug: String! @constraint(maxLength: 64, format: SLUG)
+  "Number of units, with at most two decimals, within the option's bounds."
+  count: Float! @constraint(min: 0.01, max: 1e6, decimals: 2)
 }
 
 "A quote request."
@@ -4912,7 +6270,7 @@ input SubmitQuoteInput {
   locale: Locale
   "Message of the visitor, at most 2,000 characters, on one line or several."
   message: String @constraint(maxLength: 2000, lines: true)
-  "Where the visitor came from. Without a source, the session's is kept. It is ignored when repeated requests are recognized."
+  "Where the visitor came from. Without a source, the session's is kept."
   attribution: AttributionInput @hint
   "Consents requested from the visitor, whether given or not."
   consents: [ConsentInput!] @constraint(maxItems: 3)
@@ -4949,6 +6307,8 @@ input QuoteSelectionsInput {
   complexity: String @constraint(maxLength: 64, format: SLUG)
   "Timeline, a slug such as ` + "`" + `3-months` + "`" + `."
   timeline: String @constraint(maxLength: 64, format: SLUG)
+  "Quantities of the chosen options that have a unit, each slug once, at most 53 items. Others are ignored."
+  quantities: [QuantityInput!] @constraint(maxItems: 53, unique: "slug")
 }
 
 """
@@ -4963,10 +6323,7 @@ input QuoteEstimateInput {
   max: Float! @constraint(min: 0, max: 1e9)
   "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `."
   currency: String! @constraint(format: CURRENCY)
-  """
-  The ` + "`" + `revision` + "`" + ` of the ` + "`" + `QuoteEstimate` + "`" + ` shown to the visitor. If the price has changed since then, the shown one is honored
-  for 24 hours. An unknown revision is ignored.
-  """
+  "The estimate's ` + "`" + `revision` + "`" + `: if the price changes, the one that the visitor saw is honored for 24 hours."
   revision: String @hint
 }
 
@@ -4980,9 +6337,15 @@ type QuoteEstimate {
   currency: String
   "Parts of the lower bound: their amounts add up to it."
   lines: [EstimateLine!]!
-  "Slugs of the choices that have no price."
+  """
+  Slugs of the choices that have no price, or whose quantity is missing or not allowed.
+  """
   unpriced: [String!]!
-  "Last day on which a quote made today is valid, in UTC, such as ` + "`" + `2026-12-23` + "`" + `; null if there is no price."
+  "Tax on the range, or the tax that it includes; null if the rules state none, or there is no price."
+  tax: QuoteTax
+  "The firm's note on taxes, in the requested language; null if there is none."
+  taxNote: String
+  "Last day on which a quote made today is valid, in ` + "`" + `TIME_ZONE` + "`" + `, such as ` + "`" + `2026-12-23` + "`" + `; null if there is no price."
   validUntil: String
   """
   Value to send with the quote as ` + "`" + `estimate.revision` + "`" + `, so that the price is honored if it changes meanwhile; null if
@@ -5005,10 +6368,76 @@ type EstimateLine {
   "Text in the requested language."
   label: String!
   """
-  Amount in units of the currency: the choice's price, plus its percentage of all prices. It may be negative.
-  Discounts are limited to a total of 100 percent: the last ones that exceed it are reduced.
+  Amount in units of the currency: the choice's price, plus its percentage of the sum of all prices. It may be negative.
+  Discounts of more than 100 percent in total are listed in full; the line ` + "`" + `minimum` + "`" + ` then raises the sum to the minimum.
   """
   amount: Float!
+  "Number of units; null for a choice without a unit."
+  quantity: Float
+  "Unit, in the requested language, such as ` + "`" + `m²` + "`" + `; null for a choice without one."
+  unit: String
+  "Price of one unit, with at most four decimals; null without a unit, or if the units have different prices."
+  unitPrice: Float
+  "Fixed price of a choice with a unit, a part of ` + "`" + `amount` + "`" + `; null without a unit."
+  flat: Float
+  "Percentage of all prices that a choice with a unit adds, a part of ` + "`" + `amount` + "`" + `; null without a unit."
+  percent: Float
+}
+
+"Tax of an estimate. The total is the bound and its tax, or the bound if that includes it."
+type QuoteTax {
+  "Rate in percent, with at most two decimals."
+  percent: Float!
+  "Name in the requested language, such as ` + "`" + `VAT` + "`" + `; null if the editors gave none."
+  label: String
+  "True: the range includes the tax."
+  included: Boolean!
+  "Tax of the lower bound, in units of the currency."
+  min: Float!
+  "Tax of the upper bound, in units of the currency."
+  max: Float!
+}
+
+"A choice of the calculator."
+type QuoteOption {
+  "Field of the selections: ` + "`" + `projectType` + "`" + `, ` + "`" + `features` + "`" + `, ` + "`" + `complexity` + "`" + ` or ` + "`" + `timeline` + "`" + `."
+  field: String!
+  "Slug, the value to send."
+  slug: String!
+  "Label in the requested language."
+  label: String!
+  "Position among the choices of the field, as editors gave it; null if they did not."
+  order: Float
+  "Currency of the choice's prices and of the estimate, a code of ISO 4217: that of the price rules; null if there are none."
+  currency: String
+  "Fixed price, in units of ` + "`" + `currency` + "`" + `; null if the choice cannot be priced."
+  price: Float
+  "Percentage of all prices that the choice adds; null if the choice cannot be priced."
+  percent: Float
+  "Unit in the requested language, such as ` + "`" + `m²` + "`" + `; null if the choice has no quantity. The next fields are then null or empty."
+  unit: String
+  "Price of one unit, with at most four decimals; null if ` + "`" + `tiers` + "`" + ` have it."
+  unitPrice: Float
+  "Prices of one unit by quantity, rising; empty if there is one price."
+  tiers: [QuoteTier!]!
+  "True: each unit has the price of its own tier. False: all have that of the tier with the quantity."
+  graduated: Boolean
+  "Smallest quantity. Each other is larger by a multiple of ` + "`" + `step` + "`" + `."
+  minQuantity: Float
+  "Largest quantity."
+  maxQuantity: Float
+  "Distance of quantities."
+  step: Float
+  "Quantity that a form shows first."
+  quantity: Float
+}
+
+"The price of one unit for a range of quantities."
+type QuoteTier {
+  "Largest quantity of the tier; null for the last one."
+  upTo: Float
+  "Price of one unit, with at most four decimals."
+  unitPrice: Float!
 }
 
 "Response of ` + "`" + `trackQuote` + "`" + `."
@@ -5053,7 +6482,7 @@ type QuotePageAction {
 
 "PDF summary of a submitted quote."
 type QuotePdf {
-  "File name for saving: ` + "`" + `quote-<short id>.pdf` + "`" + `."
+  "File name for saving: ` + "`" + `quote-<short id>.pdf` + "`" + `, ` + "`" + `presupuesto-…` + "`" + ` or ` + "`" + `oferta-…` + "`" + ` by its language."
   fileName: String!
   "Media type: ` + "`" + `application/pdf` + "`" + `."
   contentType: String!
@@ -5101,7 +6530,9 @@ type Mutation
   SiteSettings(
     "Document type name of the singleton: ` + "`" + `siteSettings` + "`" + `. Any other value returns null."
     id: ID!
-  ): SiteSettings @cacheControl(locale: en) @cost(weight: 5)
+    "Language of the texts that the CMS has in several languages, such as opening hours. Default: ` + "`" + `en` + "`" + `."
+    locale: Locale
+  ): SiteSettings @cacheControl(locale: en, localeArgument: "locale") @cost(weight: 5)
 }
 
 "Global configuration of the site, edited in the CMS (document type ` + "`" + `siteSettings` + "`" + `)."
@@ -5123,7 +6554,7 @@ type SiteSettings {
   socialLinks: SocialLinks
   "Postal address."
   address: PostalAddress
-  "Opening hours, a text for each day."
+  "Opening hours, one string for each day."
   businessHours: BusinessHours
   "Name of the site, or of the company."
   title: String
@@ -5131,6 +6562,10 @@ type SiteSettings {
   website: String
   "Absolute URL of the privacy policy."
   privacyUrl: String
+  "A sentence about the site, for search engines."
+  description: String
+  "The picture that is shown where a page of the site is shared."
+  shareImage: ShareImage
 }
 
 "One telephone number of the site."
@@ -5166,6 +6601,12 @@ type Logo {
   alt: String
 }
 
+"The picture of shared pages."
+type ShareImage {
+  "The picture; null until an editor chooses one."
+  asset: ImageAsset
+}
+
 "A picture in the CMS."
 type ImageAsset {
   "Absolute URL of the picture."
@@ -5192,7 +6633,7 @@ type SocialLinks {
 
 "A postal address, each part as the editor wrote it."
 type PostalAddress {
-  "Street and number."
+  "Street and number; further lines follow line breaks."
   street: String
   "City."
   city: String
@@ -5222,6 +6663,36 @@ type BusinessHours {
   sunday: String
 }
 `, BuiltIn: false},
+	{Name: "../unfinished.graphqls", Input: `extend type Query {
+  """
+  Calculator sessions of visitors who consented to ` + "`" + `save_progress` + "`" + `, typed an e-mail address and left: neither the session
+  nor, since it began, the address has a lead. Newest first. They are gone with ` + "`" + `TRACK_RETENTION` + "`" + `, a withdrawal of the consent, or
+  an erasure. Each page is audited.
+  """
+  unfinishedQuotes(
+    "Maximum number of sessions per page, 1 to 500."
+    first: Int = 50 @constraint(min: 1, max: 500)
+    "` + "`" + `endCursor` + "`" + ` of the previous page. A malformed cursor fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    after: String @constraint(maxLength: 200)
+  ): PersonSessionConnection! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+}
+
+"A page of calculator sessions."
+type PersonSessionConnection {
+  "The sessions of the page."
+  edges: [PersonSessionEdge!]!
+  "Information about the next page."
+  pageInfo: PageInfo!
+}
+
+"A calculator session in a page."
+type PersonSessionEdge {
+  "Position of the entry in the list."
+  cursor: String!
+  "The session."
+  node: PersonSession!
+}
+`, BuiltIn: false},
 	{Name: "../webhook.graphqls", Input: `extend type Mutation {
   """
   Receives the CMS's notification that a document was published, changed or deleted,
@@ -5244,48 +6715,70 @@ type BusinessHours {
   address of the account, or the name of the token.
   """
   operatorNames: [String!]! @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
+
+  """
+  Addresses to which leads can be assigned, in alphabetical order: of operators who have signed in with an account, of the
+  names in ` + "`" + `ADMIN_TOKENS` + "`" + `, and of the owners of leads.
+  """
+  leadOwners: [String!]! @auth(token: ADMIN, role: SALES) @cost(weight: 20)
 }
 
 extend type Mutation {
-  """
-  Assigns a lead to an operator, who is notified by mail if mails are set up, unless the operator is the caller. The
-  operator has signed in with an account, names a token of ` + "`" + `ADMIN_TOKENS` + "`" + `, or owns a lead; any other address fails with
-  ` + "`" + `BAD_USER_INPUT` + "`" + `. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
-  """
-  assignLead(
-    "Id of the lead, its PDF reference, or its e-mail address."
-    id: ID! @constraint(maxLength: 254)
-    "Address of the operator, in any letter case; null: unassign the lead."
-    owner: String @constraint(maxLength: 254, format: EMAIL)
-  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
-
-  "Sets the processing status of a lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `."
-  setLeadStatus(
-    "Id of the lead, its PDF reference, or its e-mail address."
-    id: ID! @constraint(maxLength: 254)
-    "The status."
-    status: LeadStatus!
-  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
-
   """
   Adds a note to a lead. It is stored only in the database, and erased with the lead. Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with
   ` + "`" + `BAD_USER_INPUT` + "`" + ` if the lead has 200 notes.
   """
   addLeadNote(
     "Id of the lead, its PDF reference, or its e-mail address."
-    id: ID! @constraint(maxLength: 254)
+    lead: String! @constraint(maxLength: 254)
     "The note, on one line or several."
     text: String! @constraint(maxLength: 2000, lines: true)
-  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+  ): LeadPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+}
+
+extend type Mutation {
+  """
+  Stores from when an operator wants to come back to a lead. From that time on the lead is due. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
+  """
+  setLeadFollowUp(
+    "Id of the lead, its PDF reference, or its e-mail address."
+    lead: String! @constraint(maxLength: 254)
+    "The time. Null or omitted: there is no follow-up."
+    at: DateTime
+  ): LeadPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+}
+
+extend input LeadFilter {
+  "True: only leads whose ` + "`" + `followUpAt` + "`" + ` has come."
+  due: Boolean
+}
+
+extend type LeadCounts {
+  "Number of leads whose ` + "`" + `followUpAt` + "`" + ` has come."
+  due: Int!
 }
 
 extend type Lead {
+  "From when an operator wants to come back to the lead, in UTC; null: there is no such time."
+  followUpAt: DateTime
   "Address of the operator to whom the lead is assigned, in lower case; null if unassigned."
   owner: String
   "Processing status of the lead."
   status: LeadStatus!
   "Notes of operators on the lead, oldest first, at most 200. Null for a viewer."
   notes: [LeadNote!] @personal
+  "Addresses of pages about the lead. Null for a viewer."
+  links: LeadLinks @personal
+}
+
+"Absolute addresses of pages about a lead."
+type LeadLinks {
+  "The page of the quote, at ` + "`" + `SITE_URL` + "`" + `, for the visitor; null without that setting."
+  quote: String
+  "The PDF of the quote, at ` + "`" + `SITE_URL` + "`" + `; null without that setting."
+  pdf: String
+  "The lead in the inbox, for operators; null if its address is not set."
+  inbox: String
 }
 
 "Processing status of a lead. It does not affect deliveries."
@@ -5365,71 +6858,77 @@ extend type Lead {
 
 extend type Mutation {
   """
-  Releases several leads, like ` + "`" + `releaseLead` + "`" + `. A lead that fails is named in the response and does not stop the others.
+  Ends the review of leads, or reverts their rejection, and delivers them. A lead that fails is named in the response and does
+  not stop the others, here and in the fields below.
   """
   releaseLeads(
     "Ids, PDF references or e-mail addresses of the leads, at most 500."
-    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 254)
+    leads: [String!]! = [] @constraint(maxItems: 500, maxLength: 254)
     "True: also all leads in review; requires the role ` + "`" + `ADMIN` + "`" + `."
     all: Boolean! = false
     "State in which the caller last saw the leads. Default: any state."
     expected: LeadState
-  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+  ): LeadsPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
-  "Rejects several leads, like ` + "`" + `rejectLead` + "`" + `. A lead that fails is named in the response and does not stop the others."
+  """
+  Rejects leads in review: they are never delivered, and are deleted after ` + "`" + `LEAD_RETENTION` + "`" + `. ` + "`" + `releaseLeads` + "`" + ` reverts this.
+  """
   rejectLeads(
     "Ids, PDF references or e-mail addresses of the leads, at most 500."
-    ids: [ID!]! = [] @constraint(maxItems: 500, maxLength: 254)
+    leads: [String!]! = [] @constraint(maxItems: 500, maxLength: 254)
     "True: also all leads in review; requires the role ` + "`" + `ADMIN` + "`" + `."
     all: Boolean! = false
     "State in which the caller last saw the leads. Default: any state."
     expected: LeadState
-  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+  ): LeadsPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
-  """
-  Schedules an immediate attempt of all deliveries of several leads that failed or wait for another attempt. A lead that
-  fails is named in the response and does not stop the others.
-  """
+  "Schedules an immediate attempt of all deliveries of leads that failed or wait for another attempt."
   retryLeads(
     "Ids, PDF references or e-mail addresses of the leads, at most 500."
-    ids: [ID!]! @constraint(maxItems: 500, maxLength: 254)
-  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+    leads: [String!]! @constraint(maxItems: 500, maxLength: 254)
+  ): LeadsPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
-  """
-  Sets the processing status of several leads, like ` + "`" + `setLeadStatus` + "`" + `. A lead that fails is named in the response and does
-  not stop the others.
-  """
+  "Sets the processing status of leads."
   setLeadStatuses(
     "Ids, PDF references or e-mail addresses of the leads, at most 500."
-    ids: [ID!]! @constraint(maxItems: 500, maxLength: 254)
+    leads: [String!]! @constraint(maxItems: 500, maxLength: 254)
     "The status."
     status: LeadStatus!
-  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+  ): LeadsPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 
   """
-  Assigns several leads to an operator, like ` + "`" + `assignLead` + "`" + `, but with one mail for all of them. A lead that fails is named in
-  the response and does not stop the others.
+  Assigns leads to an operator, who is notified by one mail if mails are set up, unless the operator is the caller. The
+  operator has signed in with an account, names a token of ` + "`" + `ADMIN_TOKENS` + "`" + `, or owns a lead; any other address fails with
+  ` + "`" + `BAD_USER_INPUT` + "`" + `.
   """
   assignLeads(
     "Ids, PDF references or e-mail addresses of the leads, at most 500."
-    ids: [ID!]! @constraint(maxItems: 500, maxLength: 254)
+    leads: [String!]! @constraint(maxItems: 500, maxLength: 254)
     "Address of the operator, in any letter case; null: unassign the leads."
     owner: String @constraint(maxLength: 254, format: EMAIL)
-  ): LeadsChange! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
+  ): LeadsPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 1000)
 }
 
-"Result of a change of several leads."
-type LeadsChange {
+"Result of a change of a lead."
+type LeadPayload {
+  "The lead after the change."
+  lead: Lead!
+}
+
+"Result of a change of leads."
+type LeadsPayload {
   "Number of changed leads. A lead that needed no change counts neither here nor as failed."
   changed: Int!
+  "The leads that did not fail, after the change, whether they needed one or not; at most 500."
+  leads: [Lead!]!
   "The leads that could not be changed."
   failed: [LeadFailure!]!
 }
 
 "A lead that could not be changed."
 type LeadFailure {
-  "Id or reference of the lead, as given in the request."
-  id: ID!
+  "Id, reference or address of the lead, as given in the request."
+  lead: String!
   "Why the lead could not be changed."
   reason: LeadFailureReason!
 }
@@ -5581,6 +7080,8 @@ func (ec *executionContext) childFields_ContentChange(ctx context.Context, field
 	switch field.Name {
 	case "keys":
 		return ec.fieldContext_ContentChange_keys(ctx, field)
+	case "revision":
+		return ec.fieldContext_ContentChange_revision(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ContentChange", field.Name)
 }
@@ -5597,6 +7098,8 @@ func (ec *executionContext) childFields_ContentDocument(ctx context.Context, fie
 		return ec.fieldContext_ContentDocument_updatedAt(ctx, field)
 	case "fields":
 		return ec.fieldContext_ContentDocument_fields(ctx, field)
+	case "translations":
+		return ec.fieldContext_ContentDocument_translations(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ContentDocument", field.Name)
 }
@@ -5615,6 +7118,28 @@ func (ec *executionContext) childFields_ContentHealth(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type ContentHealth", field.Name)
 }
 
+func (ec *executionContext) childFields_ContentPage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documents":
+		return ec.fieldContext_ContentPage_documents(ctx, field)
+	case "total":
+		return ec.fieldContext_ContentPage_total(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ContentPage", field.Name)
+}
+
+func (ec *executionContext) childFields_ContentTranslation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "locale":
+		return ec.fieldContext_ContentTranslation_locale(ctx, field)
+	case "slug":
+		return ec.fieldContext_ContentTranslation_slug(ctx, field)
+	case "id":
+		return ec.fieldContext_ContentTranslation_id(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ContentTranslation", field.Name)
+}
+
 func (ec *executionContext) childFields_ContentTypeHealth(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -5627,12 +7152,36 @@ func (ec *executionContext) childFields_ContentTypeHealth(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type ContentTypeHealth", field.Name)
 }
 
+func (ec *executionContext) childFields_DeclinedDeletion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lead":
+		return ec.fieldContext_DeclinedDeletion_lead(ctx, field)
+	case "mailed":
+		return ec.fieldContext_DeclinedDeletion_mailed(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeclinedDeletion", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveriesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "changed":
+		return ec.fieldContext_DeliveriesPayload_changed(ctx, field)
+	case "deliveries":
+		return ec.fieldContext_DeliveriesPayload_deliveries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveriesPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Delivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
 		return ec.fieldContext_Delivery_id(ctx, field)
 	case "target":
 		return ec.fieldContext_Delivery_target(ctx, field)
+	case "event":
+		return ec.fieldContext_Delivery_event(ctx, field)
+	case "reference":
+		return ec.fieldContext_Delivery_reference(ctx, field)
 	case "state":
 		return ec.fieldContext_Delivery_state(ctx, field)
 	case "createdAt":
@@ -5689,6 +7238,14 @@ func (ec *executionContext) childFields_DeliveryEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type DeliveryEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_DeliveryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "delivery":
+		return ec.fieldContext_DeliveryPayload_delivery(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeliveryVerification(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "leads":
@@ -5703,6 +7260,14 @@ func (ec *executionContext) childFields_DeliveryVerification(ctx context.Context
 		return ec.fieldContext_DeliveryVerification_targets(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeliveryVerification", field.Name)
+}
+
+func (ec *executionContext) childFields_EndLoginsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "logins":
+		return ec.fieldContext_EndLoginsPayload_logins(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EndLoginsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ErasurePlace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5727,6 +7292,8 @@ func (ec *executionContext) childFields_ErasureReceipt(ctx context.Context, fiel
 	switch field.Name {
 	case "email":
 		return ec.fieldContext_ErasureReceipt_email(ctx, field)
+	case "lead":
+		return ec.fieldContext_ErasureReceipt_lead(ctx, field)
 	case "dryRun":
 		return ec.fieldContext_ErasureReceipt_dryRun(ctx, field)
 	case "complete":
@@ -5755,6 +7322,16 @@ func (ec *executionContext) childFields_EstimateLine(ctx context.Context, field 
 		return ec.fieldContext_EstimateLine_label(ctx, field)
 	case "amount":
 		return ec.fieldContext_EstimateLine_amount(ctx, field)
+	case "quantity":
+		return ec.fieldContext_EstimateLine_quantity(ctx, field)
+	case "unit":
+		return ec.fieldContext_EstimateLine_unit(ctx, field)
+	case "unitPrice":
+		return ec.fieldContext_EstimateLine_unitPrice(ctx, field)
+	case "flat":
+		return ec.fieldContext_EstimateLine_flat(ctx, field)
+	case "percent":
+		return ec.fieldContext_EstimateLine_percent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EstimateLine", field.Name)
 }
@@ -5775,6 +7352,8 @@ func (ec *executionContext) childFields_Funnel(ctx context.Context, field graphq
 		return ec.fieldContext_Funnel_untracked(ctx, field)
 	case "inReview":
 		return ec.fieldContext_Funnel_inReview(ctx, field)
+	case "rows":
+		return ec.fieldContext_Funnel_rows(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Funnel", field.Name)
 }
@@ -5791,6 +7370,28 @@ func (ec *executionContext) childFields_FunnelChoice(ctx context.Context, field 
 		return ec.fieldContext_FunnelChoice_submitted(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FunnelChoice", field.Name)
+}
+
+func (ec *executionContext) childFields_FunnelRow(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "section":
+		return ec.fieldContext_FunnelRow_section(ctx, field)
+	case "from":
+		return ec.fieldContext_FunnelRow_from(ctx, field)
+	case "to":
+		return ec.fieldContext_FunnelRow_to(ctx, field)
+	case "dimension":
+		return ec.fieldContext_FunnelRow_dimension(ctx, field)
+	case "value":
+		return ec.fieldContext_FunnelRow_value(ctx, field)
+	case "currency":
+		return ec.fieldContext_FunnelRow_currency(ctx, field)
+	case "count":
+		return ec.fieldContext_FunnelRow_count(ctx, field)
+	case "amount":
+		return ec.fieldContext_FunnelRow_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FunnelRow", field.Name)
 }
 
 func (ec *executionContext) childFields_FunnelSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5925,22 +7526,36 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_pdfUrl(ctx, field)
 	case "quoteUrl":
 		return ec.fieldContext_Lead_quoteUrl(ctx, field)
-	case "deletionRequestedAt":
-		return ec.fieldContext_Lead_deletionRequestedAt(ctx, field)
+	case "crmContactUrl":
+		return ec.fieldContext_Lead_crmContactUrl(ctx, field)
+	case "crmDealUrl":
+		return ec.fieldContext_Lead_crmDealUrl(ctx, field)
 	case "deliveries":
 		return ec.fieldContext_Lead_deliveries(ctx, field)
 	case "noMailReason":
 		return ec.fieldContext_Lead_noMailReason(ctx, field)
 	case "audit":
 		return ec.fieldContext_Lead_audit(ctx, field)
+	case "deletionRequestedAt":
+		return ec.fieldContext_Lead_deletionRequestedAt(ctx, field)
+	case "deletionDeclinedAt":
+		return ec.fieldContext_Lead_deletionDeclinedAt(ctx, field)
+	case "deletionReason":
+		return ec.fieldContext_Lead_deletionReason(ctx, field)
 	case "outcome":
 		return ec.fieldContext_Lead_outcome(ctx, field)
+	case "answeredAt":
+		return ec.fieldContext_Lead_answeredAt(ctx, field)
+	case "followUpAt":
+		return ec.fieldContext_Lead_followUpAt(ctx, field)
 	case "owner":
 		return ec.fieldContext_Lead_owner(ctx, field)
 	case "status":
 		return ec.fieldContext_Lead_status(ctx, field)
 	case "notes":
 		return ec.fieldContext_Lead_notes(ctx, field)
+	case "links":
+		return ec.fieldContext_Lead_links(ctx, field)
 	case "sameAddress":
 		return ec.fieldContext_Lead_sameAddress(ctx, field)
 	case "sameSession":
@@ -5987,8 +7602,6 @@ func (ec *executionContext) childFields_LeadConnection(ctx context.Context, fiel
 		return ec.fieldContext_LeadConnection_edges(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_LeadConnection_pageInfo(ctx, field)
-	case "csv":
-		return ec.fieldContext_LeadConnection_csv(ctx, field)
 	case "counts":
 		return ec.fieldContext_LeadConnection_counts(ctx, field)
 	}
@@ -6037,6 +7650,10 @@ func (ec *executionContext) childFields_LeadCounts(ctx context.Context, field gr
 		return ec.fieldContext_LeadCounts_states(ctx, field)
 	case "statuses":
 		return ec.fieldContext_LeadCounts_statuses(ctx, field)
+	case "deletionRequests":
+		return ec.fieldContext_LeadCounts_deletionRequests(ctx, field)
+	case "due":
+		return ec.fieldContext_LeadCounts_due(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadCounts", field.Name)
 }
@@ -6079,12 +7696,24 @@ func (ec *executionContext) childFields_LeadEvent(ctx context.Context, field gra
 
 func (ec *executionContext) childFields_LeadFailure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
-	case "id":
-		return ec.fieldContext_LeadFailure_id(ctx, field)
+	case "lead":
+		return ec.fieldContext_LeadFailure_lead(ctx, field)
 	case "reason":
 		return ec.fieldContext_LeadFailure_reason(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadFailure", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadLinks(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "quote":
+		return ec.fieldContext_LeadLinks_quote(ctx, field)
+	case "pdf":
+		return ec.fieldContext_LeadLinks_pdf(ctx, field)
+	case "inbox":
+		return ec.fieldContext_LeadLinks_inbox(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadLinks", field.Name)
 }
 
 func (ec *executionContext) childFields_LeadNote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6107,6 +7736,10 @@ func (ec *executionContext) childFields_LeadOutcome(ctx context.Context, field g
 		return ec.fieldContext_LeadOutcome_amount(ctx, field)
 	case "currency":
 		return ec.fieldContext_LeadOutcome_currency(ctx, field)
+	case "lossReason":
+		return ec.fieldContext_LeadOutcome_lossReason(ctx, field)
+	case "lossNote":
+		return ec.fieldContext_LeadOutcome_lossNote(ctx, field)
 	case "at":
 		return ec.fieldContext_LeadOutcome_at(ctx, field)
 	case "source":
@@ -6117,12 +7750,30 @@ func (ec *executionContext) childFields_LeadOutcome(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type LeadOutcome", field.Name)
 }
 
+func (ec *executionContext) childFields_LeadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "lead":
+		return ec.fieldContext_LeadPayload_lead(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_LeadPrice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "lines":
 		return ec.fieldContext_LeadPrice_lines(ctx, field)
 	case "unpriced":
 		return ec.fieldContext_LeadPrice_unpriced(ctx, field)
+	case "tax":
+		return ec.fieldContext_LeadPrice_tax(ctx, field)
+	case "taxNote":
+		return ec.fieldContext_LeadPrice_taxNote(ctx, field)
+	case "revision":
+		return ec.fieldContext_LeadPrice_revision(ctx, field)
+	case "validUntil":
+		return ec.fieldContext_LeadPrice_validUntil(ctx, field)
+	case "differs":
+		return ec.fieldContext_LeadPrice_differs(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadPrice", field.Name)
 }
@@ -6135,8 +7786,66 @@ func (ec *executionContext) childFields_LeadPriceLine(ctx context.Context, field
 		return ec.fieldContext_LeadPriceLine_slug(ctx, field)
 	case "amount":
 		return ec.fieldContext_LeadPriceLine_amount(ctx, field)
+	case "quantity":
+		return ec.fieldContext_LeadPriceLine_quantity(ctx, field)
+	case "unit":
+		return ec.fieldContext_LeadPriceLine_unit(ctx, field)
+	case "unitPrice":
+		return ec.fieldContext_LeadPriceLine_unitPrice(ctx, field)
+	case "flat":
+		return ec.fieldContext_LeadPriceLine_flat(ctx, field)
+	case "percent":
+		return ec.fieldContext_LeadPriceLine_percent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadPriceLine", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadQuantity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "slug":
+		return ec.fieldContext_LeadQuantity_slug(ctx, field)
+	case "count":
+		return ec.fieldContext_LeadQuantity_count(ctx, field)
+	case "unit":
+		return ec.fieldContext_LeadQuantity_unit(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadQuantity", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "by":
+		return ec.fieldContext_LeadReport_by(ctx, field)
+	case "groups":
+		return ec.fieldContext_LeadReport_groups(ctx, field)
+	case "total":
+		return ec.fieldContext_LeadReport_total(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadReport", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadReportRow(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_LeadReportRow_name(ctx, field)
+	case "since":
+		return ec.fieldContext_LeadReportRow_since(ctx, field)
+	case "until":
+		return ec.fieldContext_LeadReportRow_until(ctx, field)
+	case "leads":
+		return ec.fieldContext_LeadReportRow_leads(ctx, field)
+	case "answeredWithinDay":
+		return ec.fieldContext_LeadReportRow_answeredWithinDay(ctx, field)
+	case "won":
+		return ec.fieldContext_LeadReportRow_won(ctx, field)
+	case "lost":
+		return ec.fieldContext_LeadReportRow_lost(ctx, field)
+	case "amounts":
+		return ec.fieldContext_LeadReportRow_amounts(ctx, field)
+	case "medianHoursToAnswer":
+		return ec.fieldContext_LeadReportRow_medianHoursToAnswer(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadReportRow", field.Name)
 }
 
 func (ec *executionContext) childFields_LeadSelections(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6149,6 +7858,8 @@ func (ec *executionContext) childFields_LeadSelections(ctx context.Context, fiel
 		return ec.fieldContext_LeadSelections_complexity(ctx, field)
 	case "timeline":
 		return ec.fieldContext_LeadSelections_timeline(ctx, field)
+	case "quantities":
+		return ec.fieldContext_LeadSelections_quantities(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadSelections", field.Name)
 }
@@ -6173,14 +7884,32 @@ func (ec *executionContext) childFields_LeadStatusCount(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type LeadStatusCount", field.Name)
 }
 
-func (ec *executionContext) childFields_LeadsChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+func (ec *executionContext) childFields_LeadTax(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "percent":
+		return ec.fieldContext_LeadTax_percent(ctx, field)
+	case "label":
+		return ec.fieldContext_LeadTax_label(ctx, field)
+	case "included":
+		return ec.fieldContext_LeadTax_included(ctx, field)
+	case "min":
+		return ec.fieldContext_LeadTax_min(ctx, field)
+	case "max":
+		return ec.fieldContext_LeadTax_max(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadTax", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "changed":
-		return ec.fieldContext_LeadsChange_changed(ctx, field)
+		return ec.fieldContext_LeadsPayload_changed(ctx, field)
+	case "leads":
+		return ec.fieldContext_LeadsPayload_leads(ctx, field)
 	case "failed":
-		return ec.fieldContext_LeadsChange_failed(ctx, field)
+		return ec.fieldContext_LeadsPayload_failed(ctx, field)
 	}
-	return nil, fmt.Errorf("no field named %q was found under type LeadsChange", field.Name)
+	return nil, fmt.Errorf("no field named %q was found under type LeadsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_LocalizedString(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6205,6 +7934,8 @@ func (ec *executionContext) childFields_Login(ctx context.Context, field graphql
 		return ec.fieldContext_Login_name(ctx, field)
 	case "role":
 		return ec.fieldContext_Login_role(ctx, field)
+	case "client":
+		return ec.fieldContext_Login_client(ctx, field)
 	case "startedAt":
 		return ec.fieldContext_Login_startedAt(ctx, field)
 	case "checkAt":
@@ -6229,6 +7960,10 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	switch field.Name {
 	case "hasNextPage":
 		return ec.fieldContext_PageInfo_hasNextPage(ctx, field)
+	case "hasPreviousPage":
+		return ec.fieldContext_PageInfo_hasPreviousPage(ctx, field)
+	case "startCursor":
+		return ec.fieldContext_PageInfo_startCursor(ctx, field)
 	case "endCursor":
 		return ec.fieldContext_PageInfo_endCursor(ctx, field)
 	}
@@ -6295,6 +8030,26 @@ func (ec *executionContext) childFields_PersonSession(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type PersonSession", field.Name)
 }
 
+func (ec *executionContext) childFields_PersonSessionConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PersonSessionConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PersonSessionConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PersonSessionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PersonSessionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PersonSessionEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PersonSessionEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PersonSessionEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_PostalAddress(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "street":
@@ -6323,6 +8078,10 @@ func (ec *executionContext) childFields_QuoteEstimate(ctx context.Context, field
 		return ec.fieldContext_QuoteEstimate_lines(ctx, field)
 	case "unpriced":
 		return ec.fieldContext_QuoteEstimate_unpriced(ctx, field)
+	case "tax":
+		return ec.fieldContext_QuoteEstimate_tax(ctx, field)
+	case "taxNote":
+		return ec.fieldContext_QuoteEstimate_taxNote(ctx, field)
 	case "validUntil":
 		return ec.fieldContext_QuoteEstimate_validUntil(ctx, field)
 	case "revision":
@@ -6331,6 +8090,42 @@ func (ec *executionContext) childFields_QuoteEstimate(ctx context.Context, field
 		return ec.fieldContext_QuoteEstimate_preview(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type QuoteEstimate", field.Name)
+}
+
+func (ec *executionContext) childFields_QuoteOption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_QuoteOption_field(ctx, field)
+	case "slug":
+		return ec.fieldContext_QuoteOption_slug(ctx, field)
+	case "label":
+		return ec.fieldContext_QuoteOption_label(ctx, field)
+	case "order":
+		return ec.fieldContext_QuoteOption_order(ctx, field)
+	case "currency":
+		return ec.fieldContext_QuoteOption_currency(ctx, field)
+	case "price":
+		return ec.fieldContext_QuoteOption_price(ctx, field)
+	case "percent":
+		return ec.fieldContext_QuoteOption_percent(ctx, field)
+	case "unit":
+		return ec.fieldContext_QuoteOption_unit(ctx, field)
+	case "unitPrice":
+		return ec.fieldContext_QuoteOption_unitPrice(ctx, field)
+	case "tiers":
+		return ec.fieldContext_QuoteOption_tiers(ctx, field)
+	case "graduated":
+		return ec.fieldContext_QuoteOption_graduated(ctx, field)
+	case "minQuantity":
+		return ec.fieldContext_QuoteOption_minQuantity(ctx, field)
+	case "maxQuantity":
+		return ec.fieldContext_QuoteOption_maxQuantity(ctx, field)
+	case "step":
+		return ec.fieldContext_QuoteOption_step(ctx, field)
+	case "quantity":
+		return ec.fieldContext_QuoteOption_quantity(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuoteOption", field.Name)
 }
 
 func (ec *executionContext) childFields_QuotePage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6375,6 +8170,32 @@ func (ec *executionContext) childFields_QuotePdf(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type QuotePdf", field.Name)
 }
 
+func (ec *executionContext) childFields_QuoteTax(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "percent":
+		return ec.fieldContext_QuoteTax_percent(ctx, field)
+	case "label":
+		return ec.fieldContext_QuoteTax_label(ctx, field)
+	case "included":
+		return ec.fieldContext_QuoteTax_included(ctx, field)
+	case "min":
+		return ec.fieldContext_QuoteTax_min(ctx, field)
+	case "max":
+		return ec.fieldContext_QuoteTax_max(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuoteTax", field.Name)
+}
+
+func (ec *executionContext) childFields_QuoteTier(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "upTo":
+		return ec.fieldContext_QuoteTier_upTo(ctx, field)
+	case "unitPrice":
+		return ec.fieldContext_QuoteTier_unitPrice(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuoteTier", field.Name)
+}
+
 func (ec *executionContext) childFields_ServiceHealth(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "checks":
@@ -6387,6 +8208,30 @@ func (ec *executionContext) childFields_ServiceHealth(ctx context.Context, field
 		return ec.fieldContext_ServiceHealth_version(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ServiceHealth", field.Name)
+}
+
+func (ec *executionContext) childFields_SessionSelections(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "projectType":
+		return ec.fieldContext_SessionSelections_projectType(ctx, field)
+	case "features":
+		return ec.fieldContext_SessionSelections_features(ctx, field)
+	case "complexity":
+		return ec.fieldContext_SessionSelections_complexity(ctx, field)
+	case "timeline":
+		return ec.fieldContext_SessionSelections_timeline(ctx, field)
+	case "quantities":
+		return ec.fieldContext_SessionSelections_quantities(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SessionSelections", field.Name)
+}
+
+func (ec *executionContext) childFields_ShareImage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asset":
+		return ec.fieldContext_ShareImage_asset(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ShareImage", field.Name)
 }
 
 func (ec *executionContext) childFields_SiteSettings(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6413,6 +8258,10 @@ func (ec *executionContext) childFields_SiteSettings(ctx context.Context, field 
 		return ec.fieldContext_SiteSettings_website(ctx, field)
 	case "privacyUrl":
 		return ec.fieldContext_SiteSettings_privacyUrl(ctx, field)
+	case "description":
+		return ec.fieldContext_SiteSettings_description(ctx, field)
+	case "shareImage":
+		return ec.fieldContext_SiteSettings_shareImage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SiteSettings", field.Name)
 }

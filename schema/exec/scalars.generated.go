@@ -22,49 +22,52 @@ import (
 type MutationResolver interface {
 	ClearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error)
 	InvalidateCache(ctx context.Context, input schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error)
-	EndLogins(ctx context.Context, ids []string, all bool) (int, error)
-	RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error)
-	DismissDelivery(ctx context.Context, id string, reason string) (*schema.Delivery, error)
-	RetryDeliveries(ctx context.Context, all bool, state []lead.DeliveryState, target *lead.Target, ids []string) (int, error)
-	ResendLead(ctx context.Context, id string, target lead.Target, email *string) (*schema.Lead, error)
-	ReleaseLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error)
-	RejectLead(ctx context.Context, id string, expected *lead.State) (*schema.Lead, error)
+	DeclineDeletion(ctx context.Context, lead string, reason string) (*schema.DeclinedDeletion, error)
+	EndLogins(ctx context.Context, ids []string, all bool) (*schema.EndLoginsPayload, error)
+	DismissDelivery(ctx context.Context, id string, reason string) (*schema.DeliveryPayload, error)
+	RetryDeliveries(ctx context.Context, ids []string, all bool, state []lead.DeliveryState, target *lead.Target) (*schema.DeliveriesPayload, error)
+	ResendLead(ctx context.Context, lead string, target lead.Target, email *string) (*schema.LeadPayload, error)
 	VerifyDeliveries(ctx context.Context, since *time.Time, target *lead.Target, fix bool) (*schema.DeliveryVerification, error)
-	SetLeadOutcome(ctx context.Context, id string, outcome *lead.OutcomeValue, amount *float64, currency *string) (*schema.Lead, error)
-	WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Withdrawal, error)
-	EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error)
+	SetLeadOutcome(ctx context.Context, lead string, outcome *lead.OutcomeValue, amount *float64, currency *string, lossReason *lead.LossReason, lossNote *string) (*schema.LeadPayload, error)
+	MarkLeadAnswered(ctx context.Context, lead string) (*schema.LeadPayload, error)
+	WithdrawConsent(ctx context.Context, lead string, purpose string) (*schema.Withdrawal, error)
+	EraseLeads(ctx context.Context, email *string, lead *string, dryRun bool) (*schema.ErasureReceipt, error)
 	TrackQuote(ctx context.Context, input schema.TrackQuoteInput) (*schema.TrackQuotePayload, error)
 	SubmitQuote(ctx context.Context, input schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error)
 	WithdrawQuoteConsent(ctx context.Context, id string, purpose string, locale *schema.Locale) (*schema.QuotePageAction, error)
 	RequestQuoteDeletion(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePageAction, error)
 	ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error)
-	AssignLead(ctx context.Context, id string, owner *string) (*schema.Lead, error)
-	SetLeadStatus(ctx context.Context, id string, status lead.Status) (*schema.Lead, error)
-	AddLeadNote(ctx context.Context, id string, text string) (*schema.Lead, error)
-	ReleaseLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error)
-	RejectLeads(ctx context.Context, ids []string, all bool, expected *lead.State) (*schema.LeadsChange, error)
-	RetryLeads(ctx context.Context, ids []string) (*schema.LeadsChange, error)
-	SetLeadStatuses(ctx context.Context, ids []string, status lead.Status) (*schema.LeadsChange, error)
-	AssignLeads(ctx context.Context, ids []string, owner *string) (*schema.LeadsChange, error)
+	AddLeadNote(ctx context.Context, lead string, text string) (*schema.LeadPayload, error)
+	SetLeadFollowUp(ctx context.Context, lead string, at *time.Time) (*schema.LeadPayload, error)
+	ReleaseLeads(ctx context.Context, leads []string, all bool, expected *lead.State) (*schema.LeadsPayload, error)
+	RejectLeads(ctx context.Context, leads []string, all bool, expected *lead.State) (*schema.LeadsPayload, error)
+	RetryLeads(ctx context.Context, leads []string) (*schema.LeadsPayload, error)
+	SetLeadStatuses(ctx context.Context, leads []string, status lead.Status) (*schema.LeadsPayload, error)
+	AssignLeads(ctx context.Context, leads []string, owner *string) (*schema.LeadsPayload, error)
 }
 type QueryResolver interface {
 	Audit(ctx context.Context, lead *string, action *schema.AuditAction, operator *string, since *time.Time, until *time.Time, first *int, after *string) (*schema.AuditConnection, error)
 	VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error)
 	CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error)
 	Content(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) ([]*schema.ContentDocument, error)
+	ContentPage(ctx context.Context, documentType string, locale schema.Locale, id *string, slug *string, resolve int, orderBy []string, first *int, offset *int) (*schema.ContentPage, error)
 	Logins(ctx context.Context) ([]*schema.Login, error)
-	Leads(ctx context.Context, search *string, email *string, state *lead.State, status *lead.Status, owner *string, locale *schema.Locale, source *string, campaign *string, projectType *string, consent *string, currency *string, amountFrom *float64, amountTo *float64, since *time.Time, until *time.Time, sort schema.LeadSort, first *int, after *string) (*schema.LeadConnection, error)
-	Lead(ctx context.Context, id string) (*schema.Lead, error)
+	Leads(ctx context.Context, filter *schema.LeadFilter, sort schema.LeadSort, first *int, after *string, export bool) (*schema.LeadConnection, error)
+	Lead(ctx context.Context, lead string) (*schema.Lead, error)
 	Deliveries(ctx context.Context, lead *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string) (*schema.DeliveryConnection, error)
 	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error)
 	ContentHealth(ctx context.Context) ([]*schema.ContentHealth, error)
 	ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error)
+	LeadReport(ctx context.Context, since *time.Time, until *time.Time, by schema.LeadReportGroup) (*schema.LeadReport, error)
 	Person(ctx context.Context, email string) (*schema.Person, error)
 	QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error)
 	QuotePage(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePage, error)
 	EstimateQuote(ctx context.Context, selections lead.Selections, locale *schema.Locale, strict *bool) (*schema.QuoteEstimate, error)
-	SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error)
+	QuoteOptions(ctx context.Context, locale schema.Locale) ([]*schema.QuoteOption, error)
+	SiteSettings(ctx context.Context, id string, locale *schema.Locale) (*schema.SiteSettings, error)
+	UnfinishedQuotes(ctx context.Context, first *int, after *string) (*schema.PersonSessionConnection, error)
 	OperatorNames(ctx context.Context) ([]string, error)
+	LeadOwners(ctx context.Context) ([]string, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -74,14 +77,14 @@ type QueryResolver interface {
 func (ec *executionContext) field_Mutation_addLeadNote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
 		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
+			return ec.unmarshalNString2string(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["id"] = arg0
+	args["lead"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "text",
 		func(ctx context.Context, v any) (string, error) {
 			return ec.unmarshalNString2string(ctx, v)
@@ -93,39 +96,17 @@ func (ec *executionContext) field_Mutation_addLeadNote_args(ctx context.Context,
 	return args, nil
 }
 
-func (ec *executionContext) field_Mutation_assignLead_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["id"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "owner",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["owner"] = arg1
-	return args, nil
-}
-
 func (ec *executionContext) field_Mutation_assignLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "leads",
 		func(ctx context.Context, v any) ([]string, error) {
-			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			return ec.unmarshalNString2ᚕstringᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["ids"] = arg0
+	args["leads"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "owner",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
@@ -156,6 +137,28 @@ func (ec *executionContext) field_Mutation_clearCache_args(ctx context.Context, 
 		return nil, err
 	}
 	args["pattern"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_declineDeletion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["lead"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "reason",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["reason"] = arg1
 	return args, nil
 }
 
@@ -207,21 +210,29 @@ func (ec *executionContext) field_Mutation_eraseLeads_args(ctx context.Context, 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "email",
-		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNString2string(ctx, v)
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
 	args["email"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "dryRun",
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["lead"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "dryRun",
 		func(ctx context.Context, v any) (bool, error) {
 			return ec.unmarshalNBoolean2bool(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["dryRun"] = arg1
+	args["dryRun"] = arg2
 	return args, nil
 }
 
@@ -239,6 +250,20 @@ func (ec *executionContext) field_Mutation_invalidateCache_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_markLeadAnswered_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["lead"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_receiveCmsWebhook_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -253,39 +278,17 @@ func (ec *executionContext) field_Mutation_receiveCmsWebhook_args(ctx context.Co
 	return args, nil
 }
 
-func (ec *executionContext) field_Mutation_rejectLead_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["id"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
-		func(ctx context.Context, v any) (*lead.State, error) {
-			return ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["expected"] = arg1
-	return args, nil
-}
-
 func (ec *executionContext) field_Mutation_rejectLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "leads",
 		func(ctx context.Context, v any) ([]string, error) {
-			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			return ec.unmarshalNString2ᚕstringᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["ids"] = arg0
+	args["leads"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "all",
 		func(ctx context.Context, v any) (bool, error) {
 			return ec.unmarshalNBoolean2bool(ctx, v)
@@ -305,39 +308,17 @@ func (ec *executionContext) field_Mutation_rejectLeads_args(ctx context.Context,
 	return args, nil
 }
 
-func (ec *executionContext) field_Mutation_releaseLead_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["id"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
-		func(ctx context.Context, v any) (*lead.State, error) {
-			return ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["expected"] = arg1
-	return args, nil
-}
-
 func (ec *executionContext) field_Mutation_releaseLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "leads",
 		func(ctx context.Context, v any) ([]string, error) {
-			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			return ec.unmarshalNString2ᚕstringᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["ids"] = arg0
+	args["leads"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "all",
 		func(ctx context.Context, v any) (bool, error) {
 			return ec.unmarshalNBoolean2bool(ctx, v)
@@ -382,14 +363,14 @@ func (ec *executionContext) field_Mutation_requestQuoteDeletion_args(ctx context
 func (ec *executionContext) field_Mutation_resendLead_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
 		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
+			return ec.unmarshalNString2string(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["id"] = arg0
+	args["lead"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "target",
 		func(ctx context.Context, v any) (lead.Target, error) {
 			return ec.unmarshalNDeliveryTarget2siteapiᚋintegrationsᚋleadᚐTarget(ctx, v)
@@ -412,58 +393,6 @@ func (ec *executionContext) field_Mutation_resendLead_args(ctx context.Context, 
 func (ec *executionContext) field_Mutation_retryDeliveries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "all",
-		func(ctx context.Context, v any) (bool, error) {
-			return ec.unmarshalNBoolean2bool(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["all"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "state",
-		func(ctx context.Context, v any) ([]lead.DeliveryState, error) {
-			return ec.unmarshalODeliveryState2ᚕsiteapiᚋintegrationsᚋleadᚐDeliveryStateᚄ(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["state"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "target",
-		func(ctx context.Context, v any) (*lead.Target, error) {
-			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["target"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
-		func(ctx context.Context, v any) ([]string, error) {
-			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["ids"] = arg3
-	return args, nil
-}
-
-func (ec *executionContext) field_Mutation_retryDelivery_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["id"] = arg0
-	return args, nil
-}
-
-func (ec *executionContext) field_Mutation_retryLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
 		func(ctx context.Context, v any) ([]string, error) {
 			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
@@ -472,20 +401,80 @@ func (ec *executionContext) field_Mutation_retryLeads_args(ctx context.Context, 
 		return nil, err
 	}
 	args["ids"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "all",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["all"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "state",
+		func(ctx context.Context, v any) ([]lead.DeliveryState, error) {
+			return ec.unmarshalODeliveryState2ᚕsiteapiᚋintegrationsᚋleadᚐDeliveryStateᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["state"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "target",
+		func(ctx context.Context, v any) (*lead.Target, error) {
+			return ec.unmarshalODeliveryTarget2ᚖsiteapiᚋintegrationsᚋleadᚐTarget(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["target"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_retryLeads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "leads",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["leads"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setLeadFollowUp_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["lead"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "at",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["at"] = arg1
 	return args, nil
 }
 
 func (ec *executionContext) field_Mutation_setLeadOutcome_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
 		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
+			return ec.unmarshalNString2string(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["id"] = arg0
+	args["lead"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "outcome",
 		func(ctx context.Context, v any) (*lead.OutcomeValue, error) {
 			return ec.unmarshalOLeadOutcomeValue2ᚖsiteapiᚋintegrationsᚋleadᚐOutcomeValue(ctx, v)
@@ -510,42 +499,36 @@ func (ec *executionContext) field_Mutation_setLeadOutcome_args(ctx context.Conte
 		return nil, err
 	}
 	args["currency"] = arg3
-	return args, nil
-}
-
-func (ec *executionContext) field_Mutation_setLeadStatus_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "lossReason",
+		func(ctx context.Context, v any) (*lead.LossReason, error) {
+			return ec.unmarshalOLeadLossReason2ᚖsiteapiᚋintegrationsᚋleadᚐLossReason(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["id"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
-		func(ctx context.Context, v any) (lead.Status, error) {
-			return ec.unmarshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx, v)
+	args["lossReason"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "lossNote",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["status"] = arg1
+	args["lossNote"] = arg5
 	return args, nil
 }
 
 func (ec *executionContext) field_Mutation_setLeadStatuses_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "ids",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "leads",
 		func(ctx context.Context, v any) ([]string, error) {
-			return ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			return ec.unmarshalNString2ᚕstringᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["ids"] = arg0
+	args["leads"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "status",
 		func(ctx context.Context, v any) (lead.Status, error) {
 			return ec.unmarshalNLeadStatus2siteapiᚋintegrationsᚋleadᚐStatus(ctx, v)
@@ -618,14 +601,14 @@ func (ec *executionContext) field_Mutation_verifyDeliveries_args(ctx context.Con
 func (ec *executionContext) field_Mutation_withdrawConsent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
 		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
+			return ec.unmarshalNString2string(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["id"] = arg0
+	args["lead"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "purpose",
 		func(ctx context.Context, v any) (string, error) {
 			return ec.unmarshalNString2string(ctx, v)
@@ -678,6 +661,14 @@ func (ec *executionContext) field_Query_SiteSettings_args(ctx context.Context, r
 		return nil, err
 	}
 	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
+		func(ctx context.Context, v any) (*schema.Locale, error) {
+			return ec.unmarshalOLocale2ᚖsiteapiᚋschemaᚐLocale(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["locale"] = arg1
 	return args, nil
 }
 
@@ -700,7 +691,7 @@ func (ec *executionContext) field_Query_audit_args(ctx context.Context, rawArgs 
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
 		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOID2ᚖstring(ctx, v)
+			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -754,6 +745,76 @@ func (ec *executionContext) field_Query_audit_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["after"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_contentPage_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "documentType",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["documentType"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
+		func(ctx context.Context, v any) (schema.Locale, error) {
+			return ec.unmarshalNLocale2siteapiᚋschemaᚐLocale(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["locale"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "slug",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["slug"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "resolve",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["resolve"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "offset",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["offset"] = arg7
 	return args, nil
 }
 
@@ -832,7 +893,7 @@ func (ec *executionContext) field_Query_deliveries_args(ctx context.Context, raw
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
 		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOID2ᚖstring(ctx, v)
+			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -957,167 +1018,93 @@ func (ec *executionContext) field_Query_funnel_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
-func (ec *executionContext) field_Query_lead_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+func (ec *executionContext) field_Query_leadReport_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
-		func(ctx context.Context, v any) (string, error) {
-			return ec.unmarshalNID2string(ctx, v)
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["id"] = arg0
+	args["since"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["until"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "by",
+		func(ctx context.Context, v any) (schema.LeadReportGroup, error) {
+			return ec.unmarshalNLeadReportGroup2siteapiᚋschemaᚐLeadReportGroup(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["by"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_lead_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "lead",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["lead"] = arg0
 	return args, nil
 }
 
 func (ec *executionContext) field_Query_leads_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "search",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*schema.LeadFilter, error) {
+			return ec.unmarshalOLeadFilter2ᚖsiteapiᚋschemaᚐLeadFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["search"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "email",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["email"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "state",
-		func(ctx context.Context, v any) (*lead.State, error) {
-			return ec.unmarshalOLeadState2ᚖsiteapiᚋintegrationsᚋleadᚐState(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["state"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "status",
-		func(ctx context.Context, v any) (*lead.Status, error) {
-			return ec.unmarshalOLeadStatus2ᚖsiteapiᚋintegrationsᚋleadᚐStatus(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["status"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "owner",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["owner"] = arg4
-	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
-		func(ctx context.Context, v any) (*schema.Locale, error) {
-			return ec.unmarshalOLocale2ᚖsiteapiᚋschemaᚐLocale(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["locale"] = arg5
-	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "source",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["source"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "campaign",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["campaign"] = arg7
-	arg8, err := graphql.ProcessArgField(ctx, rawArgs, "projectType",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["projectType"] = arg8
-	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "consent",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["consent"] = arg9
-	arg10, err := graphql.ProcessArgField(ctx, rawArgs, "currency",
-		func(ctx context.Context, v any) (*string, error) {
-			return ec.unmarshalOString2ᚖstring(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["currency"] = arg10
-	arg11, err := graphql.ProcessArgField(ctx, rawArgs, "amountFrom",
-		func(ctx context.Context, v any) (*float64, error) {
-			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["amountFrom"] = arg11
-	arg12, err := graphql.ProcessArgField(ctx, rawArgs, "amountTo",
-		func(ctx context.Context, v any) (*float64, error) {
-			return ec.unmarshalOFloat2ᚖfloat64(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["amountTo"] = arg12
-	arg13, err := graphql.ProcessArgField(ctx, rawArgs, "since",
-		func(ctx context.Context, v any) (*time.Time, error) {
-			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["since"] = arg13
-	arg14, err := graphql.ProcessArgField(ctx, rawArgs, "until",
-		func(ctx context.Context, v any) (*time.Time, error) {
-			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["until"] = arg14
-	arg15, err := graphql.ProcessArgField(ctx, rawArgs, "sort",
+	args["filter"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "sort",
 		func(ctx context.Context, v any) (schema.LeadSort, error) {
 			return ec.unmarshalNLeadSort2siteapiᚋschemaᚐLeadSort(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["sort"] = arg15
-	arg16, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	args["sort"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg16
-	arg17, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg17
+	args["after"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "export",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["export"] = arg4
 	return args, nil
 }
 
@@ -1132,6 +1119,20 @@ func (ec *executionContext) field_Query_person_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["email"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_quoteOptions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
+		func(ctx context.Context, v any) (schema.Locale, error) {
+			return ec.unmarshalNLocale2siteapiᚋschemaᚐLocale(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["locale"] = arg0
 	return args, nil
 }
 
@@ -1176,6 +1177,28 @@ func (ec *executionContext) field_Query_quotePdf_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["locale"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_unfinishedQuotes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
 	return args, nil
 }
 
@@ -1321,6 +1344,73 @@ func (ec *executionContext) fieldContext_Mutation_invalidateCache(ctx context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_declineDeletion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_declineDeletion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeclineDeletion(ctx, fc.Args["lead"].(string), fc.Args["reason"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.DeclinedDeletion
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.DeclinedDeletion
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.DeclinedDeletion
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.DeclinedDeletion) graphql.Marshaler {
+			return ec.marshalNDeclinedDeletion2ᚖsiteapiᚋschemaᚐDeclinedDeletion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_declineDeletion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeclinedDeletion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_declineDeletion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_endLogins(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1339,16 +1429,16 @@ func (ec *executionContext) _Mutation_endLogins(ctx context.Context, field graph
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal int
+					var zeroVal *schema.EndLoginsPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal int
+					var zeroVal *schema.EndLoginsPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal int
+					var zeroVal *schema.EndLoginsPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -1357,8 +1447,8 @@ func (ec *executionContext) _Mutation_endLogins(ctx context.Context, field graph
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.EndLoginsPayload) graphql.Marshaler {
+			return ec.marshalNEndLoginsPayload2ᚖsiteapiᚋschemaᚐEndLoginsPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1371,7 +1461,7 @@ func (ec *executionContext) fieldContext_Mutation_endLogins(ctx context.Context,
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return nil, errors.New("field of type Int does not have child fields")
+			return ec.childFields_EndLoginsPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -1382,73 +1472,6 @@ func (ec *executionContext) fieldContext_Mutation_endLogins(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_endLogins_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _Mutation_retryDelivery(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_retryDelivery(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RetryDelivery(ctx, fc.Args["id"].(string))
-		},
-		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
-			directive0 := next
-
-			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.Delivery
-					return zeroVal, err
-				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *schema.Delivery
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Delivery
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, nil, directive0, token, role)
-			}
-
-			next = directive1
-			return next
-		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Delivery) graphql.Marshaler {
-			return ec.marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_retryDelivery(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Delivery(ctx, field)
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_retryDelivery_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -1473,16 +1496,16 @@ func (ec *executionContext) _Mutation_dismissDelivery(ctx context.Context, field
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.Delivery
+					var zeroVal *schema.DeliveryPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.Delivery
+					var zeroVal *schema.DeliveryPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Delivery
+					var zeroVal *schema.DeliveryPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -1491,8 +1514,8 @@ func (ec *executionContext) _Mutation_dismissDelivery(ctx context.Context, field
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Delivery) graphql.Marshaler {
-			return ec.marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.DeliveryPayload) graphql.Marshaler {
+			return ec.marshalNDeliveryPayload2ᚖsiteapiᚋschemaᚐDeliveryPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1505,7 +1528,7 @@ func (ec *executionContext) fieldContext_Mutation_dismissDelivery(ctx context.Co
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Delivery(ctx, field)
+			return ec.childFields_DeliveryPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -1532,7 +1555,7 @@ func (ec *executionContext) _Mutation_retryDeliveries(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RetryDeliveries(ctx, fc.Args["all"].(bool), fc.Args["state"].([]lead.DeliveryState), fc.Args["target"].(*lead.Target), fc.Args["ids"].([]string))
+			return ec.Resolvers.Mutation().RetryDeliveries(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["state"].([]lead.DeliveryState), fc.Args["target"].(*lead.Target))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1540,16 +1563,16 @@ func (ec *executionContext) _Mutation_retryDeliveries(ctx context.Context, field
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal int
+					var zeroVal *schema.DeliveriesPayload
 					return zeroVal, err
 				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal int
+					var zeroVal *schema.DeliveriesPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal int
+					var zeroVal *schema.DeliveriesPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -1558,8 +1581,8 @@ func (ec *executionContext) _Mutation_retryDeliveries(ctx context.Context, field
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.DeliveriesPayload) graphql.Marshaler {
+			return ec.marshalNDeliveriesPayload2ᚖsiteapiᚋschemaᚐDeliveriesPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1572,7 +1595,7 @@ func (ec *executionContext) fieldContext_Mutation_retryDeliveries(ctx context.Co
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return nil, errors.New("field of type Int does not have child fields")
+			return ec.childFields_DeliveriesPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -1599,7 +1622,7 @@ func (ec *executionContext) _Mutation_resendLead(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ResendLead(ctx, fc.Args["id"].(string), fc.Args["target"].(lead.Target), fc.Args["email"].(*string))
+			return ec.Resolvers.Mutation().ResendLead(ctx, fc.Args["lead"].(string), fc.Args["target"].(lead.Target), fc.Args["email"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1607,16 +1630,16 @@ func (ec *executionContext) _Mutation_resendLead(ctx context.Context, field grap
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -1625,8 +1648,8 @@ func (ec *executionContext) _Mutation_resendLead(ctx context.Context, field grap
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
-			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadPayload) graphql.Marshaler {
+			return ec.marshalNLeadPayload2ᚖsiteapiᚋschemaᚐLeadPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1639,7 +1662,7 @@ func (ec *executionContext) fieldContext_Mutation_resendLead(ctx context.Context
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Lead(ctx, field)
+			return ec.childFields_LeadPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -1650,140 +1673,6 @@ func (ec *executionContext) fieldContext_Mutation_resendLead(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_resendLead_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _Mutation_releaseLead(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_releaseLead(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ReleaseLead(ctx, fc.Args["id"].(string), fc.Args["expected"].(*lead.State))
-		},
-		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
-			directive0 := next
-
-			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.Lead
-					return zeroVal, err
-				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *schema.Lead
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Lead
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, nil, directive0, token, role)
-			}
-
-			next = directive1
-			return next
-		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
-			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_releaseLead(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Lead(ctx, field)
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_releaseLead_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _Mutation_rejectLead(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_rejectLead(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RejectLead(ctx, fc.Args["id"].(string), fc.Args["expected"].(*lead.State))
-		},
-		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
-			directive0 := next
-
-			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.Lead
-					return zeroVal, err
-				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *schema.Lead
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Lead
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, nil, directive0, token, role)
-			}
-
-			next = directive1
-			return next
-		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
-			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_rejectLead(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Lead(ctx, field)
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_rejectLead_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -1867,7 +1756,7 @@ func (ec *executionContext) _Mutation_setLeadOutcome(ctx context.Context, field 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().SetLeadOutcome(ctx, fc.Args["id"].(string), fc.Args["outcome"].(*lead.OutcomeValue), fc.Args["amount"].(*float64), fc.Args["currency"].(*string))
+			return ec.Resolvers.Mutation().SetLeadOutcome(ctx, fc.Args["lead"].(string), fc.Args["outcome"].(*lead.OutcomeValue), fc.Args["amount"].(*float64), fc.Args["currency"].(*string), fc.Args["lossReason"].(*lead.LossReason), fc.Args["lossNote"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -1875,16 +1764,16 @@ func (ec *executionContext) _Mutation_setLeadOutcome(ctx context.Context, field 
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -1893,8 +1782,8 @@ func (ec *executionContext) _Mutation_setLeadOutcome(ctx context.Context, field 
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
-			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadPayload) graphql.Marshaler {
+			return ec.marshalNLeadPayload2ᚖsiteapiᚋschemaᚐLeadPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1907,7 +1796,7 @@ func (ec *executionContext) fieldContext_Mutation_setLeadOutcome(ctx context.Con
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Lead(ctx, field)
+			return ec.childFields_LeadPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -1924,6 +1813,73 @@ func (ec *executionContext) fieldContext_Mutation_setLeadOutcome(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_markLeadAnswered(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_markLeadAnswered(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().MarkLeadAnswered(ctx, fc.Args["lead"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadPayload
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadPayload
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadPayload) graphql.Marshaler {
+			return ec.marshalNLeadPayload2ᚖsiteapiᚋschemaᚐLeadPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_markLeadAnswered(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_markLeadAnswered_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_withdrawConsent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1934,7 +1890,7 @@ func (ec *executionContext) _Mutation_withdrawConsent(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().WithdrawConsent(ctx, fc.Args["id"].(string), fc.Args["purpose"].(string))
+			return ec.Resolvers.Mutation().WithdrawConsent(ctx, fc.Args["lead"].(string), fc.Args["purpose"].(string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2001,7 +1957,7 @@ func (ec *executionContext) _Mutation_eraseLeads(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().EraseLeads(ctx, fc.Args["email"].(string), fc.Args["dryRun"].(bool))
+			return ec.Resolvers.Mutation().EraseLeads(ctx, fc.Args["email"].(*string), fc.Args["lead"].(*string), fc.Args["dryRun"].(bool))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2302,140 +2258,6 @@ func (ec *executionContext) fieldContext_Mutation_receiveCmsWebhook(ctx context.
 	return fc, nil
 }
 
-func (ec *executionContext) _Mutation_assignLead(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_assignLead(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().AssignLead(ctx, fc.Args["id"].(string), fc.Args["owner"].(*string))
-		},
-		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
-			directive0 := next
-
-			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.Lead
-					return zeroVal, err
-				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *schema.Lead
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Lead
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, nil, directive0, token, role)
-			}
-
-			next = directive1
-			return next
-		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
-			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_assignLead(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Lead(ctx, field)
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_assignLead_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
-func (ec *executionContext) _Mutation_setLeadStatus(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_setLeadStatus(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().SetLeadStatus(ctx, fc.Args["id"].(string), fc.Args["status"].(lead.Status))
-		},
-		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
-			directive0 := next
-
-			directive1 := func(ctx context.Context) (any, error) {
-				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
-				if err != nil {
-					var zeroVal *schema.Lead
-					return zeroVal, err
-				}
-				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
-				if err != nil {
-					var zeroVal *schema.Lead
-					return zeroVal, err
-				}
-				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Lead
-					return zeroVal, errors.New("directive auth is not implemented")
-				}
-				return ec.Directives.Auth(ctx, nil, directive0, token, role)
-			}
-
-			next = directive1
-			return next
-		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
-			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_setLeadStatus(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Lead(ctx, field)
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_setLeadStatus_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
 func (ec *executionContext) _Mutation_addLeadNote(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2446,7 +2268,7 @@ func (ec *executionContext) _Mutation_addLeadNote(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().AddLeadNote(ctx, fc.Args["id"].(string), fc.Args["text"].(string))
+			return ec.Resolvers.Mutation().AddLeadNote(ctx, fc.Args["lead"].(string), fc.Args["text"].(string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2454,16 +2276,16 @@ func (ec *executionContext) _Mutation_addLeadNote(ctx context.Context, field gra
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.Lead
+					var zeroVal *schema.LeadPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -2472,8 +2294,8 @@ func (ec *executionContext) _Mutation_addLeadNote(ctx context.Context, field gra
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
-			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadPayload) graphql.Marshaler {
+			return ec.marshalNLeadPayload2ᚖsiteapiᚋschemaᚐLeadPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2486,7 +2308,7 @@ func (ec *executionContext) fieldContext_Mutation_addLeadNote(ctx context.Contex
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Lead(ctx, field)
+			return ec.childFields_LeadPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -2503,6 +2325,73 @@ func (ec *executionContext) fieldContext_Mutation_addLeadNote(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_setLeadFollowUp(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setLeadFollowUp(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetLeadFollowUp(ctx, fc.Args["lead"].(string), fc.Args["at"].(*time.Time))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadPayload
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadPayload
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadPayload) graphql.Marshaler {
+			return ec.marshalNLeadPayload2ᚖsiteapiᚋschemaᚐLeadPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setLeadFollowUp(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setLeadFollowUp_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_releaseLeads(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2513,7 +2402,7 @@ func (ec *executionContext) _Mutation_releaseLeads(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ReleaseLeads(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*lead.State))
+			return ec.Resolvers.Mutation().ReleaseLeads(ctx, fc.Args["leads"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*lead.State))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2521,16 +2410,16 @@ func (ec *executionContext) _Mutation_releaseLeads(ctx context.Context, field gr
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -2539,8 +2428,8 @@ func (ec *executionContext) _Mutation_releaseLeads(ctx context.Context, field gr
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
-			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsPayload) graphql.Marshaler {
+			return ec.marshalNLeadsPayload2ᚖsiteapiᚋschemaᚐLeadsPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2553,7 +2442,7 @@ func (ec *executionContext) fieldContext_Mutation_releaseLeads(ctx context.Conte
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_LeadsChange(ctx, field)
+			return ec.childFields_LeadsPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -2580,7 +2469,7 @@ func (ec *executionContext) _Mutation_rejectLeads(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RejectLeads(ctx, fc.Args["ids"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*lead.State))
+			return ec.Resolvers.Mutation().RejectLeads(ctx, fc.Args["leads"].([]string), fc.Args["all"].(bool), fc.Args["expected"].(*lead.State))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2588,16 +2477,16 @@ func (ec *executionContext) _Mutation_rejectLeads(ctx context.Context, field gra
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -2606,8 +2495,8 @@ func (ec *executionContext) _Mutation_rejectLeads(ctx context.Context, field gra
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
-			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsPayload) graphql.Marshaler {
+			return ec.marshalNLeadsPayload2ᚖsiteapiᚋschemaᚐLeadsPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2620,7 +2509,7 @@ func (ec *executionContext) fieldContext_Mutation_rejectLeads(ctx context.Contex
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_LeadsChange(ctx, field)
+			return ec.childFields_LeadsPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -2647,7 +2536,7 @@ func (ec *executionContext) _Mutation_retryLeads(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RetryLeads(ctx, fc.Args["ids"].([]string))
+			return ec.Resolvers.Mutation().RetryLeads(ctx, fc.Args["leads"].([]string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2655,16 +2544,16 @@ func (ec *executionContext) _Mutation_retryLeads(ctx context.Context, field grap
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -2673,8 +2562,8 @@ func (ec *executionContext) _Mutation_retryLeads(ctx context.Context, field grap
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
-			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsPayload) graphql.Marshaler {
+			return ec.marshalNLeadsPayload2ᚖsiteapiᚋschemaᚐLeadsPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2687,7 +2576,7 @@ func (ec *executionContext) fieldContext_Mutation_retryLeads(ctx context.Context
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_LeadsChange(ctx, field)
+			return ec.childFields_LeadsPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -2714,7 +2603,7 @@ func (ec *executionContext) _Mutation_setLeadStatuses(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().SetLeadStatuses(ctx, fc.Args["ids"].([]string), fc.Args["status"].(lead.Status))
+			return ec.Resolvers.Mutation().SetLeadStatuses(ctx, fc.Args["leads"].([]string), fc.Args["status"].(lead.Status))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2722,16 +2611,16 @@ func (ec *executionContext) _Mutation_setLeadStatuses(ctx context.Context, field
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -2740,8 +2629,8 @@ func (ec *executionContext) _Mutation_setLeadStatuses(ctx context.Context, field
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
-			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsPayload) graphql.Marshaler {
+			return ec.marshalNLeadsPayload2ᚖsiteapiᚋschemaᚐLeadsPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2754,7 +2643,7 @@ func (ec *executionContext) fieldContext_Mutation_setLeadStatuses(ctx context.Co
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_LeadsChange(ctx, field)
+			return ec.childFields_LeadsPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -2781,7 +2670,7 @@ func (ec *executionContext) _Mutation_assignLeads(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().AssignLeads(ctx, fc.Args["ids"].([]string), fc.Args["owner"].(*string))
+			return ec.Resolvers.Mutation().AssignLeads(ctx, fc.Args["leads"].([]string), fc.Args["owner"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -2789,16 +2678,16 @@ func (ec *executionContext) _Mutation_assignLeads(ctx context.Context, field gra
 			directive1 := func(ctx context.Context) (any, error) {
 				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
 				if err != nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, err
 				}
 				if ec.Directives.Auth == nil {
-					var zeroVal *schema.LeadsChange
+					var zeroVal *schema.LeadsPayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
 				return ec.Directives.Auth(ctx, nil, directive0, token, role)
@@ -2807,8 +2696,8 @@ func (ec *executionContext) _Mutation_assignLeads(ctx context.Context, field gra
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
-			return ec.marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadsPayload) graphql.Marshaler {
+			return ec.marshalNLeadsPayload2ᚖsiteapiᚋschemaᚐLeadsPayload(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2821,7 +2710,7 @@ func (ec *executionContext) fieldContext_Mutation_assignLeads(ctx context.Contex
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_LeadsChange(ctx, field)
+			return ec.childFields_LeadsPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -3048,6 +2937,50 @@ func (ec *executionContext) fieldContext_Query_content(ctx context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_contentPage(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_contentPage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ContentPage(ctx, fc.Args["documentType"].(string), fc.Args["locale"].(schema.Locale), fc.Args["id"].(*string), fc.Args["slug"].(*string), fc.Args["resolve"].(int), fc.Args["orderBy"].([]string), fc.Args["first"].(*int), fc.Args["offset"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.ContentPage) graphql.Marshaler {
+			return ec.marshalNContentPage2ᚖsiteapiᚋschemaᚐContentPage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_contentPage(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ContentPage(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_contentPage_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_logins(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3113,7 +3046,7 @@ func (ec *executionContext) _Query_leads(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Leads(ctx, fc.Args["search"].(*string), fc.Args["email"].(*string), fc.Args["state"].(*lead.State), fc.Args["status"].(*lead.Status), fc.Args["owner"].(*string), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["campaign"].(*string), fc.Args["projectType"].(*string), fc.Args["consent"].(*string), fc.Args["currency"].(*string), fc.Args["amountFrom"].(*float64), fc.Args["amountTo"].(*float64), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Leads(ctx, fc.Args["filter"].(*schema.LeadFilter), fc.Args["sort"].(schema.LeadSort), fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["export"].(bool))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -3180,7 +3113,7 @@ func (ec *executionContext) _Query_lead(ctx context.Context, field graphql.Colle
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Lead(ctx, fc.Args["id"].(string))
+			return ec.Resolvers.Query().Lead(ctx, fc.Args["lead"].(string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -3481,6 +3414,73 @@ func (ec *executionContext) fieldContext_Query_serviceHealth(_ context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_leadReport(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_leadReport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().LeadReport(ctx, fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["by"].(schema.LeadReportGroup))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadReport
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadReport
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadReport
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadReport) graphql.Marshaler {
+			return ec.marshalNLeadReport2ᚖsiteapiᚋschemaᚐLeadReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_leadReport(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_leadReport_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_person(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3680,6 +3680,50 @@ func (ec *executionContext) fieldContext_Query_estimateQuote(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_quoteOptions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_quoteOptions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().QuoteOptions(ctx, fc.Args["locale"].(schema.Locale))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.QuoteOption) graphql.Marshaler {
+			return ec.marshalNQuoteOption2ᚕᚖsiteapiᚋschemaᚐQuoteOptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_quoteOptions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QuoteOption(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_quoteOptions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_SiteSettings(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3690,7 +3734,7 @@ func (ec *executionContext) _Query_SiteSettings(ctx context.Context, field graph
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SiteSettings(ctx, fc.Args["id"].(string))
+			return ec.Resolvers.Query().SiteSettings(ctx, fc.Args["id"].(string), fc.Args["locale"].(*schema.Locale))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *schema.SiteSettings) graphql.Marshaler {
@@ -3718,6 +3762,73 @@ func (ec *executionContext) fieldContext_Query_SiteSettings(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_SiteSettings_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_unfinishedQuotes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_unfinishedQuotes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().UnfinishedQuotes(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.PersonSessionConnection
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.PersonSessionConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.PersonSessionConnection
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.PersonSessionConnection) graphql.Marshaler {
+			return ec.marshalNPersonSessionConnection2ᚖsiteapiᚋschemaᚐPersonSessionConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_unfinishedQuotes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PersonSessionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_unfinishedQuotes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -3767,6 +3878,52 @@ func (ec *executionContext) _Query_operatorNames(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_Query_operatorNames(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Query", field, true, true, "String")
+}
+
+func (ec *executionContext) _Query_leadOwners(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_leadOwners(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().LeadOwners(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal []string
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal []string
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal []string
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_leadOwners(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Query", field, true, true, "String")
 }
 
@@ -3891,16 +4048,16 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "endLogins":
+		case "declineDeletion":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_endLogins(ctx, field)
+				return ec._Mutation_declineDeletion(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "retryDelivery":
+		case "endLogins":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_retryDelivery(ctx, field)
+				return ec._Mutation_endLogins(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -3926,20 +4083,6 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "releaseLead":
-			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_releaseLead(ctx, field)
-			})
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "rejectLead":
-			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_rejectLead(ctx, field)
-			})
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
 		case "verifyDeliveries":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_verifyDeliveries(ctx, field)
@@ -3950,6 +4093,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "setLeadOutcome":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setLeadOutcome(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "markLeadAnswered":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_markLeadAnswered(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -4003,23 +4153,16 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "assignLead":
-			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_assignLead(ctx, field)
-			})
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "setLeadStatus":
-			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_setLeadStatus(ctx, field)
-			})
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
 		case "addLeadNote":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_addLeadNote(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setLeadFollowUp":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setLeadFollowUp(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -4119,6 +4262,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_content(ctx, field)
 				})
+		case "contentPage":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_contentPage(ctx, field)
+				})
 		case "logins":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -4161,6 +4310,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_serviceHealth(ctx, field)
 				})
+		case "leadReport":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_leadReport(ctx, field)
+				})
 		case "person":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -4185,17 +4340,35 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_estimateQuote(ctx, field)
 				})
+		case "quoteOptions":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_quoteOptions(ctx, field)
+				})
 		case "SiteSettings":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_SiteSettings(ctx, field)
 				})
+		case "unfinishedQuotes":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_unfinishedQuotes(ctx, field)
+				})
 		case "operatorNames":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_operatorNames(ctx, field)
+				})
+		case "leadOwners":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_leadOwners(ctx, field)
 				})
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {

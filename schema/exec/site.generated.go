@@ -600,6 +600,38 @@ func (ec *executionContext) fieldContext_PostalAddress_country(_ context.Context
 	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, "String")
 }
 
+func (ec *executionContext) _ShareImage_asset(ctx context.Context, field graphql.CollectedField, obj *schema.ShareImage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ShareImage_asset(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Asset, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.ImageAsset) graphql.Marshaler {
+			return ec.marshalOImageAsset2ᚖsiteapiᚋschemaᚐImageAsset(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ShareImage_asset(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ShareImage",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ImageAsset(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SiteSettings_contactPhones(ctx context.Context, field graphql.CollectedField, obj *schema.SiteSettings) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -896,6 +928,61 @@ func (ec *executionContext) _SiteSettings_privacyUrl(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_SiteSettings_privacyUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SiteSettings", field, false, false, "String")
+}
+
+func (ec *executionContext) _SiteSettings_description(ctx context.Context, field graphql.CollectedField, obj *schema.SiteSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SiteSettings_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SiteSettings_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SiteSettings", field, false, false, "String")
+}
+
+func (ec *executionContext) _SiteSettings_shareImage(ctx context.Context, field graphql.CollectedField, obj *schema.SiteSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SiteSettings_shareImage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShareImage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.ShareImage) graphql.Marshaler {
+			return ec.marshalOShareImage2ᚖsiteapiᚋschemaᚐShareImage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SiteSettings_shareImage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SiteSettings",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ShareImage(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SocialLinks_facebook(ctx context.Context, field graphql.CollectedField, obj *schema.SocialLinks) (ret graphql.Marshaler) {
@@ -1314,6 +1401,39 @@ func (ec *executionContext) _PostalAddress(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var shareImageImplementors = []string{"ShareImage"}
+
+func (ec *executionContext) _ShareImage(ctx context.Context, sel ast.SelectionSet, obj *schema.ShareImage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, shareImageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ShareImage")
+		case "asset":
+			out.Values[i] = ec._ShareImage_asset(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var siteSettingsImplementors = []string{"SiteSettings"}
 
 func (ec *executionContext) _SiteSettings(ctx context.Context, sel ast.SelectionSet, obj *schema.SiteSettings) graphql.Marshaler {
@@ -1378,6 +1498,16 @@ func (ec *executionContext) _SiteSettings(ctx context.Context, sel ast.Selection
 			}
 		case "privacyUrl":
 			out.Values[i] = ec._SiteSettings_privacyUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "description":
+			out.Values[i] = ec._SiteSettings_description(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "shareImage":
+			out.Values[i] = ec._SiteSettings_shareImage(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -1515,6 +1645,13 @@ func (ec *executionContext) marshalOPostalAddress2ᚖsiteapiᚋschemaᚐPostalAd
 		return graphql.Null
 	}
 	return ec._PostalAddress(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOShareImage2ᚖsiteapiᚋschemaᚐShareImage(ctx context.Context, sel ast.SelectionSet, v *schema.ShareImage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ShareImage(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOSiteSettings2ᚖsiteapiᚋschemaᚐSiteSettings(ctx context.Context, sel ast.SelectionSet, v *schema.SiteSettings) graphql.Marshaler {

@@ -112,27 +112,73 @@ func (ec *executionContext) fieldContext_LeadCounts_statuses(_ context.Context, 
 	return fc, nil
 }
 
-func (ec *executionContext) _LeadFailure_id(ctx context.Context, field graphql.CollectedField, obj *schema.LeadFailure) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadCounts_deletionRequests(ctx context.Context, field graphql.CollectedField, obj *schema.LeadCounts) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_LeadFailure_id(ctx, field)
+			return ec.fieldContext_LeadCounts_deletionRequests(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.ID, nil
+			return obj.DeletionRequests, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNID2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_LeadFailure_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadFailure", field, false, false, "ID")
+func (ec *executionContext) fieldContext_LeadCounts_deletionRequests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadCounts", field, false, false, "Int")
+}
+
+func (ec *executionContext) _LeadCounts_due(ctx context.Context, field graphql.CollectedField, obj *schema.LeadCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadCounts_due(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Due, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadCounts_due(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadCounts", field, false, false, "Int")
+}
+
+func (ec *executionContext) _LeadFailure_lead(ctx context.Context, field graphql.CollectedField, obj *schema.LeadFailure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadFailure_lead(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lead, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadFailure_lead(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadFailure", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadFailure_reason(ctx context.Context, field graphql.CollectedField, obj *schema.LeadFailure) (ret graphql.Marshaler) {
@@ -156,6 +202,75 @@ func (ec *executionContext) _LeadFailure_reason(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_LeadFailure_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeadFailure", field, false, false, "LeadFailureReason")
+}
+
+func (ec *executionContext) _LeadLinks_quote(ctx context.Context, field graphql.CollectedField, obj *schema.LeadLinks) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadLinks_quote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quote, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadLinks_quote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadLinks", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadLinks_pdf(ctx context.Context, field graphql.CollectedField, obj *schema.LeadLinks) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadLinks_pdf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PDF, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadLinks_pdf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadLinks", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadLinks_inbox(ctx context.Context, field graphql.CollectedField, obj *schema.LeadLinks) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadLinks_inbox(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Inbox, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadLinks_inbox(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadLinks", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadNote_author(ctx context.Context, field graphql.CollectedField, obj *lead.Note) (ret graphql.Marshaler) {
@@ -225,6 +340,38 @@ func (ec *executionContext) _LeadNote_text(ctx context.Context, field graphql.Co
 }
 func (ec *executionContext) fieldContext_LeadNote_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeadNote", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadPayload_lead(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadPayload_lead(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lead, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.Lead) graphql.Marshaler {
+			return ec.marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadPayload_lead(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lead(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _LeadStateCount_state(ctx context.Context, field graphql.CollectedField, obj *schema.LeadStateCount) (ret graphql.Marshaler) {
@@ -319,13 +466,13 @@ func (ec *executionContext) fieldContext_LeadStatusCount_count(_ context.Context
 	return graphql.NewScalarFieldContext("LeadStatusCount", field, false, false, "Int")
 }
 
-func (ec *executionContext) _LeadsChange_changed(ctx context.Context, field graphql.CollectedField, obj *schema.LeadsChange) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadsPayload_changed(ctx context.Context, field graphql.CollectedField, obj *schema.LeadsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_LeadsChange_changed(ctx, field)
+			return ec.fieldContext_LeadsPayload_changed(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.Changed, nil
@@ -338,17 +485,49 @@ func (ec *executionContext) _LeadsChange_changed(ctx context.Context, field grap
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_LeadsChange_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadsChange", field, false, false, "Int")
+func (ec *executionContext) fieldContext_LeadsPayload_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadsPayload", field, false, false, "Int")
 }
 
-func (ec *executionContext) _LeadsChange_failed(ctx context.Context, field graphql.CollectedField, obj *schema.LeadsChange) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeadsPayload_leads(ctx context.Context, field graphql.CollectedField, obj *schema.LeadsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_LeadsChange_failed(ctx, field)
+			return ec.fieldContext_LeadsPayload_leads(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Leads, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.Lead) graphql.Marshaler {
+			return ec.marshalNLead2ᚕᚖsiteapiᚋschemaᚐLeadᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadsPayload_leads(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LeadsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lead(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LeadsPayload_failed(ctx context.Context, field graphql.CollectedField, obj *schema.LeadsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadsPayload_failed(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.Failed, nil
@@ -361,9 +540,9 @@ func (ec *executionContext) _LeadsChange_failed(ctx context.Context, field graph
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_LeadsChange_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_LeadsPayload_failed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
-		Object:     "LeadsChange",
+		Object:     "LeadsPayload",
 		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
@@ -412,6 +591,16 @@ func (ec *executionContext) _LeadCounts(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "deletionRequests":
+			out.Values[i] = ec._LeadCounts_deletionRequests(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "due":
+			out.Values[i] = ec._LeadCounts_due(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -440,14 +629,57 @@ func (ec *executionContext) _LeadFailure(ctx context.Context, sel ast.SelectionS
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("LeadFailure")
-		case "id":
-			out.Values[i] = ec._LeadFailure_id(ctx, field, obj)
+		case "lead":
+			out.Values[i] = ec._LeadFailure_lead(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "reason":
 			out.Values[i] = ec._LeadFailure_reason(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadLinksImplementors = []string{"LeadLinks"}
+
+func (ec *executionContext) _LeadLinks(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadLinks) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadLinksImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadLinks")
+		case "quote":
+			out.Values[i] = ec._LeadLinks_quote(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pdf":
+			out.Values[i] = ec._LeadLinks_pdf(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "inbox":
+			out.Values[i] = ec._LeadLinks_inbox(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -490,6 +722,39 @@ func (ec *executionContext) _LeadNote(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "text":
 			out.Values[i] = ec._LeadNote_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadPayloadImplementors = []string{"LeadPayload"}
+
+func (ec *executionContext) _LeadPayload(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadPayload")
+		case "lead":
+			out.Values[i] = ec._LeadPayload_lead(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -586,24 +851,29 @@ func (ec *executionContext) _LeadStatusCount(ctx context.Context, sel ast.Select
 	return out
 }
 
-var leadsChangeImplementors = []string{"LeadsChange"}
+var leadsPayloadImplementors = []string{"LeadsPayload"}
 
-func (ec *executionContext) _LeadsChange(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadsChange) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, leadsChangeImplementors)
+func (ec *executionContext) _LeadsPayload(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
 	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
-			out.Values[i] = graphql.MarshalString("LeadsChange")
+			out.Values[i] = graphql.MarshalString("LeadsPayload")
 		case "changed":
-			out.Values[i] = ec._LeadsChange_changed(ctx, field, obj)
+			out.Values[i] = ec._LeadsPayload_changed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leads":
+			out.Values[i] = ec._LeadsPayload_leads(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "failed":
-			out.Values[i] = ec._LeadsChange_failed(ctx, field, obj)
+			out.Values[i] = ec._LeadsPayload_failed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -676,6 +946,14 @@ func (ec *executionContext) marshalNLeadNote2ᚖsiteapiᚋintegrationsᚋleadᚐ
 		return graphql.Null
 	}
 	return ec._LeadNote(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNLeadPayload2ᚖsiteapiᚋschemaᚐLeadPayload(ctx context.Context, sel ast.SelectionSet, v *schema.LeadPayload) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "LeadPayload!")
+		return graphql.Null
+	}
+	return ec._LeadPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNLeadSort2siteapiᚋschemaᚐLeadSort(ctx context.Context, v any) (schema.LeadSort, error) {
@@ -751,12 +1029,19 @@ func (ec *executionContext) marshalNLeadStatusCount2ᚖsiteapiᚋschemaᚐLeadSt
 	return ec._LeadStatusCount(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLeadsChange2ᚖsiteapiᚋschemaᚐLeadsChange(ctx context.Context, sel ast.SelectionSet, v *schema.LeadsChange) graphql.Marshaler {
+func (ec *executionContext) marshalNLeadsPayload2ᚖsiteapiᚋschemaᚐLeadsPayload(ctx context.Context, sel ast.SelectionSet, v *schema.LeadsPayload) graphql.Marshaler {
 	if v == nil {
-		graphql.AddInvalidNullError(ctx, "LeadsChange!")
+		graphql.AddInvalidNullError(ctx, "LeadsPayload!")
 		return graphql.Null
 	}
-	return ec._LeadsChange(ctx, sel, v)
+	return ec._LeadsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOLeadLinks2ᚖsiteapiᚋschemaᚐLeadLinks(ctx context.Context, sel ast.SelectionSet, v *schema.LeadLinks) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._LeadLinks(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOLeadNote2ᚕᚖsiteapiᚋintegrationsᚋleadᚐNoteᚄ(ctx context.Context, sel ast.SelectionSet, v []*lead.Note) graphql.Marshaler {
