@@ -7,9 +7,9 @@ import (
 	"siteapi/schema"
 )
 
-// cacheStats implements the root field of that name.
-func (r *Resolver) cacheStats(ctx context.Context) *schema.CacheStatsPayload {
-	return &schema.CacheStatsPayload{Success: true, Stats: newCacheStats(r.Cache.Stats(ctx))}
+// CacheStats resolves the root field `cacheStats`.
+func (r *SiteResolver) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error) {
+	return &schema.CacheStatsPayload{Success: true, Stats: newCacheStats(r.Cache.Stats(ctx))}, nil
 }
 
 // newCacheStats converts the statistics of the cache to the schema's type.
@@ -17,9 +17,9 @@ func newCacheStats(s cache.Stats) *schema.CacheStats {
 	return &schema.CacheStats{Type: s.Type, Size: s.Size, Available: s.Available}
 }
 
-// clearCache removes all entries, or those that match a pattern. A destructive request
+// ClearCache resolves the root field `clearCache`: it removes all entries, or those that match a pattern. A destructive request
 // must not be ambiguous, so exactly one of the two must be given.
-func (r *Resolver) clearCache(
+func (r *SiteResolver) ClearCache(
 	ctx context.Context, all *bool, pattern *string,
 ) (*schema.ClearCachePayload, error) {
 	everything := all != nil && *all
@@ -36,7 +36,7 @@ func (r *Resolver) clearCache(
 		)
 	}
 
-	cleared, err := r.Content.Clear(ctx, cache.Pattern(schema.ValueOr(pattern, "*")))
+	cleared, err := r.Site.Clear(ctx, cache.Pattern(schema.ValueOr(pattern, "*")))
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func (r *Resolver) clearCache(
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil
 }
 
-// invalidateCache removes the content entries that an input selects. The entry of each
+// InvalidateCache resolves the root field `invalidateCache`: it removes the content entries that an input selects. The entry of each
 // locale holds documents of all types, so a type without a locale means all locales.
-func (r *Resolver) invalidateCache(
+func (r *SiteResolver) InvalidateCache(
 	ctx context.Context, in schema.InvalidateCacheInput,
 ) (*schema.InvalidateCachePayload, error) {
 	locales, problems := targets(in)
@@ -56,7 +56,7 @@ func (r *Resolver) invalidateCache(
 		return nil, schema.BadInput(problems...)
 	}
 
-	keys, err := r.Content.Invalidate(ctx, locales)
+	keys, err := r.Site.Invalidate(ctx, locales)
 	if err != nil {
 		return nil, err
 	}

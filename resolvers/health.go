@@ -11,8 +11,8 @@ import (
 // examineTime limits the checks of serviceHealth. An operation may take longer.
 const examineTime = 8 * time.Second
 
-// serviceHealth implements the root field of that name.
-func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
+// ServiceHealth resolves the root field `serviceHealth`.
+func (r *SiteResolver) ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error) {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 
@@ -21,8 +21,8 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 		Cache:   newCacheStats(r.Cache.Stats(ctx)),
 		Version: r.Version,
 	}
-	if r.Content != nil { // a command holds no content
-		found.Content = r.Content.Health()
+	if r.Site != nil { // a command holds no content
+		found.Content = r.Site.Health()
 	}
-	return found
+	return found, nil
 }

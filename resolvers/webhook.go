@@ -1,6 +1,7 @@
 package resolvers
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -22,20 +23,23 @@ func firstText(payload map[string]any, names ...string) string {
 
 // staleLocales returns the locales whose content a change makes stale: none for drafts,
 // versions and the leads that the service itself stores. A document without a language
-// belongs to every locale. A document whose language has changed is still in the content
-// of the former one.
-func (r *Resolver) staleLocales(documentType, language, id string) (stale []schema.Locale) {
+// belongs to every locale, and so does a singleton. A document whose language has changed
+// is still in the content of the former one.
+func (r *SiteResolver) staleLocales(documentType, language, id string) (stale []schema.Locale) {
 	if !cms.IsPublished(id) || documentType == cms.LeadType || strings.HasPrefix(id, cms.LeadType+".") {
 		return nil
 	}
+	if cms.IsSingleton(cmp.Or(id, documentType)) {
+		language = ""
+	}
 	return slices.DeleteFunc(schema.Locales(), func(locale schema.Locale) bool {
-		return language != "" && language != string(locale) && !r.Content.Has(locale, id)
+		return language != "" && language != string(locale) && !r.Site.Has(locale, id)
 	})
 }
 
-// receiveCmsWebhook implements the root field of that name. If the service fails, the
+// ReceiveCmsWebhook resolves the root field of that name. If the service fails, the
 // response is 503: the CMS retries it, unlike a 4xx.
-func (r *Resolver) receiveCmsWebhook(
+func (r *SiteResolver) ReceiveCmsWebhook(
 	ctx context.Context, payload any,
 ) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
@@ -56,13 +60,13 @@ func (r *Resolver) receiveCmsWebhook(
 		id = "" // the id of a quote opens its PDF, so it is not logged
 	}
 
-	keys, err := r.Content.Invalidate(ctx, locales)
+	keys, err := r.Site.Invalidate(ctx, locales)
 	if err != nil {
 		r.Webhooks.Record("error")
 		return nil, err
 	}
 
-	r.Content.Renew(locales)
+	r.Site.FetchSoon(locales)
 	r.Webhooks.Record("ok")
 
 	r.Log.Info().Ctx(ctx).

@@ -58,7 +58,7 @@ func title(t *testing.T, s *Service) string {
 		return "error: " + err.Error()
 	}
 
-	docs := snap.Documents("heroSection", Selection{})
+	docs, _ := snap.Documents("heroSection", Selection{})
 	var fields struct{ Title string }
 	if len(docs) != 1 || json.Unmarshal(docs[0].Fields.(json.RawMessage), &fields) != nil {
 		t.Fatalf("got %+v", docs)

@@ -42,17 +42,17 @@ func TestOrder(t *testing.T) {
 	for _, tc := range []struct{ locale, values, order, want, why string }{
 		{"en", `3|1|2|null`, "f", "b c a d", "numbers; null is no value"},
 		{"en", `3|1|2|null`, "-f", "a c b d", "a missing value is last in both directions"},
-		{"en", `10|9|-1|-2.5|0|1e3`, "f", "d c e b a f", "numbers are not texts"},
+		{"en", `10|9|-1|-2.5|0|1e3`, "f", "d c e b a f", "numbers are not strings"},
 		{"en", `"b"|"a"|"B"|"A"`, "f", "b d a c", "letter case counts last"},
 		{"en", `"zebra"|"Äpfel"|"apple"|"Zoo"`, "f", "b c a d", "English sorts ä with a, and f before p"},
 		{"es", `"nube"|"ñu"|"noche"|"oso"`, "f", "c a b d", "Spanish has ñ after n"},
 		{"ro", `"șarpe"|"sus"|"tare"|"țară"`, "f", "b a c d", "Romanian has ș after s and ț after t"},
 		{"ro", `"înger"|"ied"|"joc"`, "f", "b a c", "Romanian has î after i"},
 		{"en", `"2026-02-01T00:00:00Z"|"2026-01-31T23:30:00-02:00"|"2026-02-01"`, "f", "a c b", "times in other zones, dates"},
-		{"en", `"2026-02-01"|"text"|5|true`, "f", "c a b d", "numbers and times, then texts; a flag has no order"},
-		{"en", `"\u200b"|"b"|"\ufeffa"`, "f", "c b a", "a text that nobody sees is missing, and marks do not count"},
+		{"en", `"2026-02-01"|"text"|5|true`, "f", "c a b d", "numbers and times, then strings; a flag has no order"},
+		{"en", `"\u200b"|"b"|"\ufeffa"`, "f", "c b a", "a string that nobody sees is missing, and marks do not count"},
 		{"en", `-0.0|0|-1|1e-7`, "f", "c a b d", "zero has one place"},
-		{"es", `{"en":"b","es":"z"}|{"en":"c"}|[{"_key":"es","value":"a"}]`, "f", "c b a", "localized texts"},
+		{"es", `{"en":"b","es":"z"}|{"en":"c"}|[{"_key":"es","value":"a"}]`, "f", "c b a", "localized strings"},
 		{"en", `"x"|"x"|"x"`, "-f", "a b c", "equal ones by id, also descending"},
 		{"en", `["x"]|{"current":"a"}|{"_ref":"a"}`, "f", "a b c", "lists and other objects have no order"},
 		{"en", `2|1`, "unheardOf", "a b", "a field that no document has"},
@@ -63,7 +63,8 @@ func TestOrder(t *testing.T) {
 			docs = append(docs, fmt.Sprintf(`{"_id":"%c","_type":"page","f":%s}`, 'a'+i, value))
 		}
 		s := snapshotOf(t, schema.Locale(tc.locale), docs...)
-		if got := ids(s.Documents("page", Selection{OrderBy: []string{tc.order}})); got != tc.want {
+		found, _ := s.Documents("page", Selection{OrderBy: []string{tc.order}})
+		if got := ids(found); got != tc.want {
 			t.Errorf("%s by %s (%s): %s, want %s", tc.values, tc.order, tc.why, got, tc.want)
 		}
 	}
@@ -80,34 +81,131 @@ func TestSelection(t *testing.T) {
 		`{"_id":"e","_type":"other"}`,
 	)
 	for _, tc := range []struct {
-		q    Selection
-		want string
+		q     Selection
+		want  string
+		total int
 	}{
-		{Selection{}, "a b c d"},
-		{Selection{OrderBy: []string{"group", "order"}}, "c a b d"},
-		{Selection{OrderBy: []string{"-group", "-order"}}, "b d a c"},
-		{Selection{OrderBy: []string{"-_updatedAt"}}, "b a c d"},
-		{Selection{OrderBy: []string{"order", "group", "_updatedAt"}}, "c b a d"},
-		{Selection{First: new(2)}, "a b"},
-		{Selection{First: new(2), Offset: new(3)}, "d"},
-		{Selection{Offset: new(4)}, ""},
-		{Selection{Offset: new(100000), First: new(1)}, ""},
-		{Selection{OrderBy: []string{"-order"}, First: new(1), Offset: new(1)}, "b"},
-		{Selection{ID: new("c"), OrderBy: []string{"order"}}, "c"},
-		{Selection{ID: new("e")}, ""},
-		{Selection{Slug: new("one")}, "a"},
-		{Selection{Slug: new("two"), First: new(5)}, "b"},
-		{Selection{Slug: new("")}, ""}, // not the documents without a slug
+		{Selection{}, "a b c d", 4},
+		{Selection{OrderBy: []string{"group", "order"}}, "c a b d", 4},
+		{Selection{OrderBy: []string{"-group", "-order"}}, "b d a c", 4},
+		{Selection{OrderBy: []string{"-_updatedAt"}}, "b a c d", 4},
+		{Selection{OrderBy: []string{"order", "group", "_updatedAt"}}, "c b a d", 4},
+		{Selection{First: new(2)}, "a b", 4},
+		{Selection{First: new(2), Offset: new(3)}, "d", 4},
+		{Selection{Offset: new(4)}, "", 4},
+		{Selection{Offset: new(100000), First: new(1)}, "", 4},
+		{Selection{OrderBy: []string{"-order"}, First: new(1), Offset: new(1)}, "b", 4},
+		{Selection{ID: new("c"), OrderBy: []string{"order"}}, "c", 1},
+		{Selection{ID: new("e")}, "", 0},
+		{Selection{Slug: new("one")}, "a", 1},
+		{Selection{Slug: new("two"), First: new(5)}, "b", 1},
+		{Selection{Slug: new("")}, "", 0}, // not the documents without a slug
 	} {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				if got := ids(s.Documents("page", tc.q)); got != tc.want {
-					t.Errorf("%+v: %s, want %s", tc.q, got, tc.want)
+				docs, total := s.Documents("page", tc.q)
+				if got := ids(docs); got != tc.want || total != tc.total {
+					t.Errorf("%+v: %s of %d, want %s of %d", tc.q, got, total, tc.want, tc.total)
 				}
 			})
 		}
 		all.Wait()
+	}
+}
+
+// TestSlugByLanguage finds documents by a slug in each form that sites keep it in. A slug of
+// the locale itself comes first.
+func TestSlugByLanguage(t *testing.T) {
+	t.Parallel()
+	docs := []string{
+		`{"_id":"object","_type":"page","slug":{"en":{"_type":"slug","current":"about"},"es":{"current":"sobre"}}}`,
+		`{"_id":"texts","_type":"page","slug":{"_type":"localeString","en":"team","ro-RO":"echipa"}}`,
+		`{"_id":"array","_type":"page","slug":[{"_key":"en","value":{"current":"prices"}},{"_key":"x","language":"es","value":"precios"}]}`,
+		`{"_id":"plain","_type":"page","slug":{"current":"home"}}`,
+		`{"_id":"twin-en","_type":"page","slug":{"en":"chat","es":"gato"}}`,
+		`{"_id":"twin-es","_type":"page","slug":{"en":"cat","es":"chat"}}`,
+		`{"_id":"same","_type":"page","slug":{"en":"blog","es":"blog"}}`,
+		`{"_id":"odd","_type":"page","slug":{"en":7,"es":null,"current":null}}`,
+	}
+	for _, tc := range []struct{ locale, slug, want string }{
+		{"en", "about", "object"}, {"es", "sobre", "object"}, {"ro", "sobre", "object"}, {"es", "about", "object"},
+		{"ro", "echipa", "texts"}, {"es", "team", "texts"},
+		{"es", "precios", "array"}, {"en", "prices", "array"},
+		{"en", "home", "plain"}, {"ro", "home", "plain"},
+		{"en", "chat", "twin-en"}, {"es", "chat", "twin-es"}, {"ro", "chat", "twin-en twin-es"},
+		{"en", "blog", "same"}, {"ro", "blog", "same"},
+		{"en", "", ""}, {"en", "current", ""}, {"en", "7", ""},
+	} {
+		s := snapshotOf(t, schema.Locale(tc.locale), docs...)
+		found, _ := s.Documents("page", Selection{Slug: &tc.slug})
+		if got := ids(found); got != tc.want {
+			t.Errorf("%s in %s: %q, want %q", tc.slug, tc.locale, got, tc.want)
+		}
+	}
+}
+
+// TestTranslations names documents in other languages as the CMS's plugins do.
+func TestTranslations(t *testing.T) {
+	t.Parallel()
+	docs := []string{
+		`{"_id":"en1","_type":"page","language":"en","slug":{"current":"about"}}`,
+		`{"_id":"es1","_type":"page","language":"es-ES","slug":{"current":"sobre"}}`,
+		`{"_id":"ro1","_type":"page","language":"ro"}`,
+		`{"_id":"m1","_type":"translation.metadata","translations":[
+			{"_key":"en","value":{"_ref":"en1"}},{"_key":"es","value":{"_ref":"es1"}},{"_key":"a","language":"ro","value":{"_ref":"ro1"}},
+			{"_key":"de","value":{"_ref":"de1"}}]}`,
+		`{"_id":"old","_type":"page","language":"en","slug":"old"}`,
+		`{"_id":"old__i18n_es_ES","_type":"page","__i18n_lang":"es_ES","slug":"viejo"}`,
+		`{"_id":"alone","_type":"page","language":"en","slug":"alone"}`,
+		`{"_id":"m2","_type":"translation.metadata","translations":[{"_key":"en","value":{"_ref":"alone"}},{"_key":"es","value":{"_ref":"gone"}},null,7]}`,
+		`{"_id":"mixed","_type":"page","language":"en"}`,
+		`{"_id":"m3","_type":"translation.metadata","translations":[{"_key":"en","value":{"_ref":"mixed"}},{"_key":"es","value":{"_ref":"post"}},{"_key":"ro","value":{"_ref":"all"}}]}`,
+		`{"_id":"post","_type":"post","language":"es"}`,
+		`{"_id":"all","_type":"page","slug":{"current":"home"}}`,
+		`{"_id":"fields","_type":"page","slug":{"en":"team","es":"equipo"}}`,
+		`{"_id":"bare","_type":"page"}`,
+	}
+	snaps := map[string]*Snapshot{}
+	for _, locale := range schema.Locales() {
+		snaps[string(locale)] = snapshotOf(t, locale, docs...)
+	}
+
+	for _, tc := range []struct{ locale, id, want string }{
+		{"en", "en1", "es=sobre(es1) ro=(ro1)"},
+		{"es", "es1", "en=about(en1) ro=(ro1)"},
+		{"ro", "ro1", "en=about(en1) es=sobre(es1)"},
+		{"en", "old", "es=viejo(old__i18n_es_ES)"},
+		{"es", "old__i18n_es_ES", "en=old(old)"},
+		{"en", "alone", ""}, // its translation is not published
+		{"en", "mixed", ""}, // of another type, or for all languages
+		{"en", "all", "es=home(all) ro=home(all)"},
+		{"en", "fields", "es=equipo(fields)"}, // no address in Romanian
+		{"ro", "fields", "en=team(fields) es=equipo(fields)"},
+		{"en", "bare", "es=(bare) ro=(bare)"},
+	} {
+		var others []*Snapshot
+		for _, locale := range schema.Locales() {
+			if string(locale) != tc.locale {
+				others = append(others, snaps[string(locale)])
+			}
+		}
+		found, _ := snaps[tc.locale].Documents("page", Selection{ID: &tc.id})
+		size := 0
+		translated, err := snaps[tc.locale].Translate(found, others, func(n int) error { size += n; return nil })
+		if err != nil || len(translated) != 1 || size == 0 {
+			t.Fatalf("%s: %v, %v, %d", tc.id, translated, err, size)
+		}
+		var got []string
+		for _, other := range translated[0].Translations {
+			got = append(got, fmt.Sprintf("%s=%s(%s)", other.Locale, schema.ValueOr(other.Slug, ""), other.ID))
+		}
+		if text := strings.Join(got, " "); text != tc.want {
+			t.Errorf("%s in %s: %s, want %s", tc.id, tc.locale, text, tc.want)
+		}
+	}
+	if metadata, total := snaps["en"].Documents(cms.TranslationsType, Selection{}); total != 0 {
+		t.Errorf("documents of the plugin are served: %v", metadata)
 	}
 }
 
@@ -154,7 +252,7 @@ func TestReferences(t *testing.T) {
 	}
 
 	// A circle ends where it would begin again.
-	author := s.Documents("person", Selection{ID: new("author")})
+	author, _ := s.Documents("person", Selection{ID: new("author")})
 	refs := References{Snapshot: s, Types: []string{"person"}, Build: func(int) error { return nil }}
 	got, err := refs.Resolve(author, 2)
 	want := `{"boss":{"_id":"boss","_type":"person","name":"Bo","report":{"_ref":"author"}},"name":"Ana"}`
@@ -167,8 +265,11 @@ func TestReferences(t *testing.T) {
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"_id":"h","_type":"heroSection","language":"de"}`:                                                `documents of type heroSection are hidden, such as "h": the site does not use their language de`,
+		`{"_id":"h","_type":"heroSection","language":"de"}`:                                                `documents of type heroSection are hidden, since the site does not use their language: "h" (de)`,
 		`{"_id":"h","_type":"heroSection","language":"en-GB"}`:                                             ``,
+		`{"_id":"h","_type":"heroSection","language":"Spanish"}`:                                           `documents of type heroSection are hidden, since the site does not use their language: "h" (Spanish)`,
+		`{"_id":"i18n.h.es","_type":"heroSection","__i18n_lang":"es"}`:                                     `documents of type heroSection are hidden, since an id with a dot is private: "i18n.h.es"`,
+		`{"_id":"siteSettings","_type":"siteSettings","language":"es","title":"x"}`:                        `document "siteSettings": its language es does not count, since the document belongs to all languages`,
 		`{"_id":"siteSettings","_type":"siteSettings","title":7,"contactEmail":[1]}`:                       `document "siteSettings": contactEmail has the wrong type; document "siteSettings": title has the wrong type`,
 		`{"_id":"siteSettings","_type":"siteSettings","contactPhones":[{"number":"1"}]}`:                   `document "siteSettings": contactPhones[0] lacks a number or a display location`,
 		`{"_id":"b","_type":"quoteOption","group":"feature","slug":"blog"}`:                                `document "b": document "a" has the same slug or purpose`,

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
 // Previews share the CMS quota of the public site.
@@ -30,6 +32,7 @@ type previews struct {
 	next      time.Time                             // earliest time of the next fetch
 	followers map[chan<- *schema.ContentChange]bool // true after the first event of a follower
 	watching  bool                                  // the watch has read the current state
+	revision  string                                // the revision that the watch read last
 	stop      context.CancelFunc                    // ends the watch that the first follower started
 }
 
@@ -52,6 +55,7 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 			// The fetch may have been started by an earlier query, before the latest
 			// change.
 			if p := result.Val.(*preview); p.changes >= changes {
+				request.RecorderFrom(ctx).Previewed(p.revision)
 				return p.snap, nil
 			}
 		case <-ctx.Done():
@@ -60,10 +64,12 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 	}
 }
 
-// preview is a snapshot with the number of changes that preceded its fetch.
+// preview is a snapshot with the number of changes that preceded its fetch, and the
+// revision of all content before it.
 type preview struct {
-	snap    *Snapshot
-	changes int64
+	snap     *Snapshot
+	changes  int64
+	revision string
 }
 
 // loadPreview fetches a preview of a perspective as soon as previewPause allows it.
@@ -76,6 +82,11 @@ func (c *Service) loadPreview(perspective string, locale schema.Locale) (*previe
 	p := &preview{changes: c.previews.changes.Load()}
 
 	entry, _, err := cache.Run(c.closing, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		revision, err := c.Watcher.DraftsRevision(ctx, c.types)
+		if err != nil {
+			return nil, cache.Lifetime{}, err
+		}
+		p.revision = revision
 		value, err := c.load(ctx, perspective, locale)
 		return value, cache.Lifetime{}, err
 	})
@@ -108,13 +119,13 @@ func (c *Service) FollowDrafts(ctx context.Context) <-chan *schema.ContentChange
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.followers[changes] = p.watching
+	p.followers[changes] = false
 	if p.watching {
-		changes <- &schema.ContentChange{Keys: []string{}}
+		c.start(func(closing context.Context) { c.startFollowing(closing, changes) })
 	} else if len(p.followers) == 1 {
 		watch, stop := context.WithCancel(c.closing)
 		p.stop = stop
-		c.start(func(context.Context) { c.Watcher.WatchDrafts(watch, c.types, c.draftsChanged) })
+		c.start(func(context.Context) { c.Watcher.WatchDrafts(watch, c.types, c.seen) })
 	}
 
 	context.AfterFunc(ctx, func() {
@@ -128,15 +139,34 @@ func (c *Service) FollowDrafts(ctx context.Context) <-chan *schema.ContentChange
 	return changes
 }
 
-// draftsChanged notifies all followers of a change. The watch also calls it at its start.
-func (c *Service) draftsChanged() {
+// startFollowing sends the first event of a follower, with the current revision: what the
+// watch has seen may be a second old.
+func (c *Service) startFollowing(ctx context.Context, changes chan<- *schema.ContentChange) {
+	revision, err := c.Watcher.DraftsRevision(ctx, c.types)
+
+	p := &c.previews
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		revision = p.revision
+	}
+	if started, ok := p.followers[changes]; ok && !started {
+		p.followers[changes] = true
+		changes <- &schema.ContentChange{Keys: []string{}, Revision: revision}
+	}
+}
+
+// seen notifies all followers of a change of content, published or not. The watch also
+// calls it at its start, and passes the revision of all content; a revision of "" is not known yet.
+func (c *Service) seen(revision string) {
 	p := &c.previews
 	p.changes.Add(1)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.revision = cmp.Or(revision, p.revision)
 	for changes, started := range p.followers {
-		event := &schema.ContentChange{Keys: []string{}}
+		event := &schema.ContentChange{Keys: []string{}, Revision: p.revision}
 		if started {
 			event.Keys = Keys(schema.Locales())
 		}

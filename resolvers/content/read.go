@@ -20,12 +20,7 @@ import (
 // this process or the fallback copy, of any age.
 func (c *Service) Read(ctx context.Context, locale schema.Locale) (*Snapshot, error) {
 	l := c.locales[locale]
-	entry, err := c.Cache.Get(ctx, l.key, c.fill(l))
-	var snap *Snapshot
-	if err == nil {
-		snap, err = c.open(ctx, l, entry)
-	}
-
+	snap, err := c.read(ctx, l)
 	switch {
 	case err == nil:
 		return snap, nil
@@ -33,6 +28,15 @@ func (c *Service) Read(ctx context.Context, locale schema.Locale) (*Snapshot, er
 		return nil, ctx.Err()
 	}
 	return c.fallBack(ctx, l, err)
+}
+
+// read is like Read, but fails if the content cannot be read.
+func (c *Service) read(ctx context.Context, l *localeContent) (*Snapshot, error) {
+	entry, err := c.Cache.Get(ctx, l.key, c.fill(l))
+	if err != nil {
+		return nil, err
+	}
+	return c.open(ctx, l, entry)
 }
 
 // soonTime limits how long ReadSoon waits.
@@ -147,8 +151,8 @@ var errPaused = errors.New("the CMS failed a moment ago")
 func (c *Service) fill(l *localeContent) cache.Fill {
 	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		value, err := c.fetch(ctx, l)
-		if err == nil && c.announce(ctx, l, cache.RevisionOf(value)) != nil {
-			c.Renew([]schema.Locale{l.locale}) // announces it as soon as the database is back
+		if err == nil && c.fetched(ctx, l, cache.RevisionOf(value)) != nil {
+			c.FetchSoon([]schema.Locale{l.locale}) // notifies as soon as the database is back
 		}
 		return value, c.Life, err
 	}

@@ -12,16 +12,16 @@ import (
 
 // A cached entry lives until Invalidate or Clear removes it, its lifetime expires or the
 // cache server restarts. The webhook and the cache operations call Invalidate
-// immediately; renew calls it if the CMS has other content. After the entry is removed,
-// Changed stores that edge caches such as Varnish must be purged: see
+// immediately; refetch calls it if the CMS has other content. After the entry is removed,
+// Notify stores that edge caches such as Varnish must be purged: see
 // integrations/queue/notification.go.
 
-// settling lists the pauses between renewals after a change, since the CMS announces a
+// settling lists the pauses between fetches after a change, since the CMS announces a
 // change before all of its servers have it.
 var settling = []time.Duration{time.Second, 2 * time.Second}
 
-// renewRetry is the time between a failed renewal and the next one.
-const renewRetry = 3 * time.Second
+// refetchRetry is the time between a failed fetch and the next one.
+const refetchRetry = 3 * time.Second
 
 // Invalidate removes the content of locales from the cache and returns its keys.
 func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]string, error) {
@@ -47,64 +47,68 @@ func (c *Service) Clear(ctx context.Context, pattern cache.Pattern) (cleared int
 
 // invalidate calls remove, which removes the content of locales from the cache, and
 // notifies previews and edge caches. It also ends the pause after a failed fetch of these
-// locales. If the notification of edge caches cannot be stored, the next renewal repeats
-// it.
+// locales. If the notification of edge caches cannot be stored, the next fetch repeats it.
 func (c *Service) invalidate(ctx context.Context, locales []schema.Locale, remove func() error) error {
-	announced := func(revision string) {
+	notified := func(revision string) {
 		for _, locale := range locales {
-			c.state(c.locales[locale], func(s *localeState) { s.paused, s.announced = time.Time{}, revision })
+			c.state(c.locales[locale], func(s *localeState) { s.paused, s.notified = time.Time{}, revision })
 		}
 	}
 
-	announced("")
+	notified(anyRevision)
 	err := remove()
 	if len(locales) == 0 {
 		return err
 	}
 
-	c.draftsChanged()
-	if missed := c.Changed(ctx); missed != nil {
-		announced(unknown)
-		c.Renew(locales)
+	c.seen("")
+	if missed := c.Notify(ctx); missed != nil {
+		notified(noRevision)
+		c.FetchSoon(locales)
 		err = errors.Join(err, missed)
 	}
 	return err
 }
 
-// announce notifies edge caches of a revision that is served now, since no invalidation
-// may have preceded it, for example if the content changed before this process started.
-// It skips a revision that was announced last, and the first revision after an
-// invalidation, which has already notified the edge caches. After an error the next call
-// repeats the notification.
-func (c *Service) announce(ctx context.Context, l *localeContent, revision string) error {
+// fetched notifies edge caches of a revision that was fetched, unless they were notified of
+// it, or of whatever follows an invalidation. A process that has not notified them yet asks
+// the database which revision an earlier process fetched last. After an error the next
+// call repeats the notification.
+func (c *Service) fetched(ctx context.Context, l *localeContent, revision string) error {
 	var last string
-	c.state(l, func(s *localeState) { last, s.announced = s.announced, revision })
-	if last == revision || last == "" {
+	c.state(l, func(s *localeState) { last, s.notified = s.notified, revision })
+	if last == unknownRevision {
+		last = c.lastFetched(ctx, l)
+	}
+	if last == revision {
 		return nil
 	}
 
-	c.Count("content_changed", string(l.locale))
-	err := c.Changed(ctx)
-	if err != nil {
-		c.state(l, func(s *localeState) { s.announced = last })
+	if last != anyRevision {
+		c.Count("content_changed", string(l.locale))
+		if err := c.Notify(ctx); err != nil {
+			c.state(l, func(s *localeState) { s.notified = noRevision })
+			return err
+		}
 	}
-	return err
+	c.storeFetched(ctx, l, revision)
+	return nil
 }
 
-// Renew schedules a fetch of changed content in the background, and more fetches after
+// FetchSoon schedules a fetch of changed content in the background, and more fetches after
 // the pauses of settling. At startup this fetches content that is not cached, so that the
 // first visitor does not wait.
-func (c *Service) Renew(locales []schema.Locale) {
+func (c *Service) FetchSoon(locales []schema.Locale) {
 	for _, locale := range locales {
 		select {
-		case c.locales[locale].changes <- struct{}{}:
-		default: // a pending renewal covers this change too
+		case c.locales[locale].due <- struct{}{}:
+		default: // a pending fetch covers this change too
 		}
 	}
 }
 
-// keepFresh renews the content of a locale after each change, one renewal at a time. A
-// later change restarts the repetitions. A failed renewal is retried until it succeeds.
+// keepFresh fetches the content of a locale after each change, one fetch at a time. A later
+// change restarts the repetitions. A failed fetch is retried until it succeeds.
 func (c *Service) keepFresh(ctx context.Context, l *localeContent) {
 	var next <-chan time.Time // nil: no repetition is scheduled
 	var pauses []time.Duration
@@ -113,18 +117,18 @@ func (c *Service) keepFresh(ctx context.Context, l *localeContent) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.changes:
+		case <-l.due:
 			pauses = settling
 		case <-next:
 		}
 
-		changed, err := c.renew(ctx, l)
+		isNew, err := c.refetch(ctx, l)
 		switch {
 		case err != nil:
 			c.Count("content_watch", "error")
-			next = time.After(renewRetry)
+			next = time.After(refetchRetry)
 			continue
-		case changed:
+		case isNew:
 			c.Count("content_watch", "changed")
 			c.Log.Info().Str("locale", string(l.locale)).Msg("content changed in the CMS")
 		default:
@@ -138,16 +142,16 @@ func (c *Service) keepFresh(ctx context.Context, l *localeContent) {
 	}
 }
 
-// renew fetches the content of a locale. If it differs from the cached content, renew
+// refetch fetches the content of a locale. If it differs from the cached content, refetch
 // invalidates the entry, which other instances detect like any invalidation, and reads it
 // again. It reports whether this process has new content.
-func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, err error) {
+func (c *Service) refetch(ctx context.Context, l *localeContent) (isNew bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*cache.FillTimeout)
 	defer cancel()
 
 	before := l.current()
 	_, cached := c.Cache.Peek(ctx, l.key)
-	now, err := c.Read(ctx, l.locale)
+	now, err := c.read(ctx, l)
 
 	if err == nil && cached {
 		var value []byte
@@ -155,12 +159,12 @@ func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, er
 			// The fetched value is not stored: the cache may already have content that
 			// was published after the fetch.
 			if _, err = c.Invalidate(ctx, []schema.Locale{l.locale}); err == nil {
-				now, err = c.Read(ctx, l.locale)
+				now, err = c.read(ctx, l)
 			}
 		}
 	}
 	if err == nil {
-		err = c.announce(ctx, l, now.Revision)
+		err = c.fetched(ctx, l, now.Revision)
 	}
 	if err != nil {
 		return false, err
@@ -168,7 +172,7 @@ func (c *Service) renew(ctx context.Context, l *localeContent) (changed bool, er
 	return before != nil && before.Revision != now.Revision, nil
 }
 
-// Watch renews the content after each change that the CMS driver detects, until ctx ends.
+// Watch fetches the content after each change that the CMS driver detects, until ctx ends.
 func (c *Service) Watch(ctx context.Context) {
-	c.Watcher.Watch(ctx, c.types, func() { c.Renew(schema.Locales()) })
+	c.Watcher.Watch(ctx, c.types, func() { c.FetchSoon(schema.Locales()) })
 }

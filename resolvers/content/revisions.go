@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"siteapi/integrations/store"
@@ -34,9 +35,32 @@ func (c *Service) StoreTexts(ctx context.Context, texts *Texts) error {
 	return c.storeRevision(ctx, r)
 }
 
+// storeFetched stores the revision of a locale's content of which the edge is notified, so
+// that a restart with the same content calls nobody. It logs an error: the next process
+// then notifies once more.
+func (c *Service) storeFetched(ctx context.Context, l *localeContent, revision string) {
+	r := store.Revision{Kind: store.Content, Locale: string(l.locale), Revision: l.key + ":" + revision}
+	_ = c.storeRevision(ctx, r)
+}
+
+// lastFetched returns the revision that storeFetched stored last, or noRevision.
+func (c *Service) lastFetched(ctx context.Context, l *localeContent) string {
+	if c.Revisions == nil {
+		return noRevision
+	}
+	ctx, cancel := context.WithTimeout(ctx, revisionTime)
+	defer cancel()
+
+	stored, err := c.Revisions.CurrentRevision(ctx, store.Content, string(l.locale))
+	if err != nil {
+		return noRevision // notifying once more is safe
+	}
+	return strings.TrimPrefix(stored.Revision, l.key+":")
+}
+
 // storeRevision stores a revision unless this process stored it last.
 func (c *Service) storeRevision(ctx context.Context, r store.Revision) error {
-	if c.Revisions == nil { // a command accepts no leads
+	if c.Revisions == nil { // commands never store revisions
 		return nil
 	}
 	key := r.Kind + " " + r.Locale
@@ -49,7 +73,7 @@ func (c *Service) storeRevision(ctx context.Context, r store.Revision) error {
 
 	if err := c.Revisions.UseRevision(ctx, r, c.Now()); err != nil {
 		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", r.Locale).
-			Msgf("cannot store the %s: they cannot be read after a change", r.Kind)
+			Msgf("cannot store the revision of the %s", r.Kind)
 		return err
 	}
 

@@ -25,7 +25,7 @@ var ErrUnavailable = errors.New("the content is unavailable and has no fallback 
 // otherwise.
 type Options struct {
 	CMS     cms.Content
-	Watcher cms.Watcher // used by Watch and FollowDrafts only
+	Watcher cms.Watcher // used by Watch and for previews only
 	Cache   cache.Cache
 
 	Log   zerolog.Logger
@@ -33,16 +33,16 @@ type Options struct {
 	Count func(event, detail string) // optional: counts events
 
 	Source string         // identifies the origin of content: its driver and dataset
-	Types  []string       // document types of the site
+	Types  []string       // document types of the site; leads and translations are never served
 	Life   cache.Lifetime // how long a locale's content is cached
 
 	// FallbackDir holds fallback copies of the content for later processes.
 	FallbackDir string
 
-	// Changed stores that edge caches and renderers must be notified of changed content,
+	// Notify stores that edge caches and renderers must be notified of changed content,
 	// so that they are even if this process dies. Optional: nil without edge caches and
 	// renderers.
-	Changed func(ctx context.Context) error
+	Notify func(ctx context.Context) error
 
 	// Revisions stores price rules and the firm's texts, so that they can be read after
 	// they are replaced. Optional: a command that only composes mails does not store them.
@@ -78,9 +78,9 @@ type Service struct {
 
 // localeContent is the content of one locale in this process.
 type localeContent struct {
-	locale  schema.Locale
-	key     string
-	changes chan struct{} // signals that the CMS has changed the content
+	locale schema.Locale
+	key    string
+	due    chan struct{} // signals that the content must be fetched
 
 	mu     sync.Mutex // guards latest; locked while an entry is decoded
 	latest *Snapshot  // also served while the CMS fails
@@ -101,36 +101,43 @@ type localeState struct {
 	fetchedAt *time.Time // when this process last fetched; nil: never
 	paused    time.Time  // earliest time of the next fetch
 
-	// announced is the last revision that the edge was notified of: empty after an
-	// invalidation, and unknown when the process starts.
-	announced string
+	// notified is the last revision that the edge was notified of, or one of the
+	// constants below.
+	notified string
 }
 
-// unknown stands for a revision from an earlier process.
-const unknown = "unknown"
+// What the edge was notified of, if not of a revision.
+const (
+	unknownRevision = "unknown" // an earlier process may have notified it
+	anyRevision     = "any"     // it knows that the content has changed, whatever is fetched
+	noRevision      = "none"    // it must be notified of the next one
+)
 
 // New returns a service that has not fetched any content yet.
 func New(o Options) *Service {
 	if o.Count == nil {
 		o.Count = func(string, string) {}
 	}
-	if o.Changed == nil {
-		o.Changed = func(context.Context) error { return nil }
+	if o.Notify == nil {
+		o.Notify = func(context.Context) error { return nil }
 	}
 
 	c := &Service{
 		Options: o,
 		formats: schema.NewFormats(),
-		types:   []string{SettingsType, cms.OptionType, cms.RulesType, cms.TextsType, cms.ConsentType},
+		types:   append(cms.Singletons(), cms.OptionType, cms.ConsentType, cms.TranslationsType),
 		locales: map[schema.Locale]*localeContent{},
 		previews: previews{
 			followers: map[chan<- *schema.ContentChange]bool{},
 		},
 	}
 
-	for _, t := range o.Types {
-		if !slices.Contains(c.types, t) && t != cms.LeadType {
-			c.types = append(c.types, t)
+	c.Types = slices.DeleteFunc(slices.Clone(o.Types), func(name string) bool {
+		return name == cms.LeadType || name == cms.TranslationsType
+	})
+	for _, name := range c.Types {
+		if !slices.Contains(c.types, name) {
+			c.types = append(c.types, name)
 		}
 	}
 	c.origin = originOf(o.Source, c.types)
@@ -138,10 +145,10 @@ func New(o Options) *Service {
 	c.closing, c.close = context.WithCancel(context.Background())
 	for _, locale := range schema.Locales() {
 		l := &localeContent{
-			locale:  locale,
-			key:     Key(string(locale)),
-			changes: make(chan struct{}, 1),
-			state:   localeState{announced: unknown},
+			locale: locale,
+			key:    Key(string(locale)),
+			due:    make(chan struct{}, 1),
+			state:  localeState{notified: unknownRevision},
 		}
 		c.locales[locale] = l
 		c.start(func(ctx context.Context) { c.keepFresh(ctx, l) })

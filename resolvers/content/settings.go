@@ -15,7 +15,7 @@ import (
 
 // SettingsType is the document type of the site's settings. Like the options of the quote
 // calculator, it is fetched even if it is not among the site's types.
-const SettingsType = "siteSettings"
+const SettingsType = cms.SettingsType
 
 // Display locations of a telephone number.
 const (
@@ -55,12 +55,20 @@ func newSettings(doc cms.Document, locale string) (*Settings, []string) {
 	name := s.Shown.Title
 	if logo := s.Shown.Logo; logo != nil {
 		name = cmp.Or(name, logo.Alt)
-		if picture := fields["logo"].(map[string]any); logo.Asset != nil {
-			logo.Asset.Width, logo.Asset.Height = whole(picture["width"]), whole(picture["height"])
-		}
+		addSize(logo.Asset, fields["logo"])
+	}
+	if picture := s.Shown.ShareImage; picture != nil {
+		addSize(picture.Asset, fields["shareImage"])
 	}
 	s.CompanyName, s.Website = schema.ValueOr(name, ""), schema.ValueOr(s.Shown.Website, "")
 	return s, r.problems
+}
+
+// addSize adds the size of a picture, which the object around its asset has.
+func addSize(asset *schema.ImageAsset, picture any) {
+	if holder, _ := picture.(map[string]any); asset != nil {
+		asset.Width, asset.Height = whole(holder["width"]), whole(holder["height"])
+	}
 }
 
 // whole returns a number as an integer, or nil if it is none.
@@ -85,7 +93,7 @@ func (r *reader) object(path string, fields map[string]any, into reflect.Value) 
 	}
 }
 
-// value reads one value. Where one text is needed, a localized value gives the text in
+// value reads one value. Where one string is needed, a localized value gives that of
 // the locale.
 func (r *reader) value(path string, value any, into reflect.Value) {
 	var ok bool

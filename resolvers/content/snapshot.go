@@ -2,11 +2,15 @@ package content
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -26,9 +30,9 @@ type Snapshot struct {
 	Prices   *price.Rules      // nil: there are none
 	Texts    *Texts            // nil: there are none
 
-	// Options has the slugs of the calculator's options by field of the selections, with
-	// or without a price.
-	Options map[string][]string
+	// Options has the calculator's options with or without a price, by field in the order of
+	// the form and then as the editors ordered them.
+	Options []Option
 
 	// Problems describes the documents and values that are left out. Those of the price
 	// rules are not among them.
@@ -43,10 +47,21 @@ type Snapshot struct {
 	size      int                                  // encoded size in bytes
 	documents map[string][]*schema.ContentDocument // documents by type, ordered by id
 	byID      map[string]*schema.ContentDocument
-	wordings  map[string][]string // texts of consents by purpose
+	wordings  map[string][]string // of consents, by purpose
 
-	mu   sync.Mutex                                               // guards keys
-	keys map[string]map[string]map[*schema.ContentDocument][]byte // sort keys by type and field
+	// Documents that are translations of each other, as far as documents of the CMS say so.
+	groups map[string]map[schema.Locale]string // ids by the id of any of them
+	bases  map[string]string                   // ids by the id without the language
+
+	mu      sync.Mutex                    // guards the fields below, which are computed on demand
+	slugsOf map[string]slugPlaces         // the places of each type
+	ranksOf map[string]map[string][]int32 // ranks by type and field
+}
+
+// Option is a choice with its position among those of its field; nil: the editors gave none.
+type Option struct {
+	price.Choice
+	Order *float64
 }
 
 // isOf reports whether the snapshot represents an entry.
@@ -61,7 +76,7 @@ type snapshotHead struct {
 }
 
 // snapshotForm is the version of the encoding and of the documents in it.
-const snapshotForm = "3"
+const snapshotForm = "4"
 
 // originOf returns an identifier of the source, the types and the encoding of snapshots.
 func originOf(source string, types []string) string {
@@ -80,30 +95,51 @@ func Query(types []string, locale schema.Locale, perspective string) cms.Query {
 	return q
 }
 
-// shown returns the documents that belong to a locale. It reports the types of which some
-// are in a language that the site does not use.
+// maxHidden is the number of hidden documents of a type that a problem names.
+const maxHidden = 20
+
+// Fetch returns the documents of a locale from a CMS, and a problem for each type of which
+// documents are hidden: those in a language that the site does not use, and private ones.
+func Fetch(
+	ctx context.Context, source cms.Content, types []string, locale schema.Locale, perspective string,
+) (docs []cms.Document, problems []string, err error) {
+	docs, err = source.Fetch(ctx, Query(types, locale, perspective))
+	docs, problems = shown(docs, locale)
+	return docs, problems, err
+}
+
+// shown returns the documents that belong to a locale. The problems name the others.
 func shown(docs []cms.Document, locale schema.Locale) (kept []cms.Document, problems []string) {
-	reported := map[string]bool{}
+	hidden := map[string][]string{} // the documents of each problem
 	for _, doc := range docs {
 		switch {
-		case doc.Language == "" || doc.Language == string(locale):
+		case !cms.IsPublic(doc.ID):
+			about := "documents of type " + doc.Type + " are hidden, since an id with a dot is private"
+			hidden[about] = append(hidden[about], strconv.Quote(doc.ID))
+		case doc.Language != "" && doc.Language != string(locale):
+			about := "documents of type " + doc.Type + " are hidden, since the site does not use their language"
+			hidden[about] = append(hidden[about], fmt.Sprintf("%q (%.40s)", doc.ID, doc.Language))
+		default:
 			kept = append(kept, doc)
-		case !reported[doc.Type]:
-			reported[doc.Type] = true
-			problems = append(problems, fmt.Sprintf("documents of type %s are hidden, such as %q: "+
-				"the site does not use their language %s", doc.Type, doc.ID, doc.Language))
 		}
+	}
+
+	for _, about := range slices.Sorted(maps.Keys(hidden)) {
+		named := hidden[about]
+		if more := len(named) - maxHidden; more > 0 {
+			named = append(named[:maxHidden], fmt.Sprintf("and %d more", more))
+		}
+		problems = append(problems, about+": "+strings.Join(named, ", "))
 	}
 	return kept, problems
 }
 
 // load fetches the content of a locale in a perspective of the CMS, and encodes it.
 func (c *Service) load(ctx context.Context, perspective string, locale schema.Locale) ([]byte, error) {
-	docs, err := c.CMS.Fetch(ctx, Query(c.types, locale, perspective))
+	docs, hidden, err := Fetch(ctx, c.CMS, c.types, locale, perspective)
 	if err != nil {
 		return nil, err
 	}
-	docs, hidden := shown(docs, locale)
 
 	head, err := json.Marshal(snapshotHead{c.origin, hidden})
 	lines := [][]byte{head}
@@ -118,8 +154,7 @@ func (c *Service) load(ctx context.Context, perspective string, locale schema.Lo
 
 // Inspect fetches the content of a locale from a CMS, to look for problems in it.
 func Inspect(ctx context.Context, source cms.Content, types []string, locale schema.Locale) (*Snapshot, error) {
-	docs, err := source.Fetch(ctx, Query(types, locale, ""))
-	docs, hidden := shown(docs, locale)
+	docs, hidden, err := Fetch(ctx, source, types, locale, "")
 	return newSnapshot(docs, hidden, locale, schema.NewFormats().Currency), err
 }
 
@@ -160,21 +195,35 @@ func newSnapshot(
 	s := &Snapshot{
 		Locale:    locale,
 		Problems:  problems,
-		Options:   map[string][]string{},
 		Unusable:  map[string]bool{},
 		documents: map[string][]*schema.ContentDocument{},
 		byID:      map[string]*schema.ContentDocument{},
 		wordings:  map[string][]string{},
-		keys:      map[string]map[string]map[*schema.ContentDocument][]byte{},
+		groups:    map[string]map[schema.Locale]string{},
+		bases:     map[string]string{},
+		slugsOf:   map[string]slugPlaces{},
+		ranksOf:   map[string]map[string][]int32{},
 	}
 	s.Labels = cms.Labels(docs, string(locale))
 	users := map[string]string{} // ids of the documents that use a slug or a purpose
 	for _, doc := range docs {
+		if doc.Type == cms.TranslationsType {
+			s.addTranslations(doc)
+			continue
+		}
+
 		shown := contentDocument(doc)
 		s.documents[doc.Type] = append(s.documents[doc.Type], shown)
 		s.byID[doc.ID] = shown
+		if base, language := baseOf(doc.ID); language != "" {
+			s.bases[base] = doc.ID
+		}
 
 		var problems []string
+		if doc.Useless != "" {
+			s.Problems = append(s.Problems, fmt.Sprintf("document %q: its language %.40s does not count, "+
+				"since the document belongs to all languages", doc.ID, doc.Useless))
+		}
 		switch {
 		case doc.Type == SettingsType && (s.Settings == nil || doc.ID == SettingsType):
 			s.Settings, problems = newSettings(doc, string(locale))
@@ -195,6 +244,13 @@ func newSnapshot(
 		}
 	}
 
+	slices.SortStableFunc(s.Options, func(a, b Option) int {
+		last := math.Inf(1)
+		return cmp.Or(
+			slices.Index(price.Fields, a.Field)-slices.Index(price.Fields, b.Field),
+			cmp.Compare(schema.ValueOr(a.Order, last), schema.ValueOr(b.Order, last)),
+		)
+	})
 	s.Prices, s.priceProblems = price.Read(docs, string(locale), isCurrency)
 	s.Unusable[store.Prices] = s.Unusable[store.Prices] && s.Prices == nil
 	return s
@@ -203,8 +259,17 @@ func newSnapshot(
 // addOption adds an option of the calculator, and returns its problems.
 func (s *Snapshot) addOption(doc cms.Document, users map[string]string) (problems []string) {
 	field, slug := cms.OptionSlug(doc)
-	if slug != "" && !slices.Contains(s.Options[field], slug) {
-		s.Options[field] = append(s.Options[field], slug)
+	option := Option{Choice: price.Choice{Field: field, Slug: slug}}
+	var document struct{ Order *float64 }
+	if json.Unmarshal(doc.Fields, &document) == nil { // a value of another type counts as missing
+		option.Order = document.Order
+	}
+
+	known := slices.IndexFunc(s.Options, func(o Option) bool { return o.Choice == option.Choice })
+	if known < 0 && slug != "" && field != "" {
+		s.Options = append(s.Options, option)
+	} else if known >= 0 && doc.Language != "" {
+		s.Options[known] = option
 	}
 	if slug != "" && s.Labels[slug] == "" {
 		problems = append(problems, "it has no label")
@@ -249,7 +314,7 @@ func contentDocument(doc cms.Document) *schema.ContentDocument {
 	return shown
 }
 
-// HasWording reports whether a text is a published consent wording of a purpose.
+// HasWording reports whether a purpose has a published consent with this wording.
 func (s *Snapshot) HasWording(purpose, text string) bool {
 	return slices.Contains(s.wordings[purpose], text)
 }

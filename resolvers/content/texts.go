@@ -39,14 +39,14 @@ func DecodeTexts(body string) (*Texts, error) {
 // One unusable text makes all unusable, so that a lead never has a mixture.
 func readTexts(doc cms.Document) (t *Texts, problems []string) {
 	wrong := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
-	if doc.ID != cms.TextsType || doc.Language != "" {
-		wrong("only the document with the _id quoteTexts counts, and it has no language")
+	if doc.ID != cms.TextsType {
+		wrong("only the document with the _id quoteTexts counts")
 		return nil, problems
 	}
 	var fields map[string]any
 	_ = json.Unmarshal(doc.Fields, &fields) // drivers return objects only
 
-	read := pdf.Texts{Texts: map[string]map[string]string{}}
+	read := pdf.Texts{ByLocale: map[string]map[string]string{}}
 	for _, name := range pdf.TextNames() {
 		texts, ok := cms.Texts(fields[name])
 		if !ok {
@@ -64,10 +64,10 @@ func readTexts(doc cms.Document) (t *Texts, problems []string) {
 			case strings.Contains(text, "{validUntil}") && fields["validityDays"] == nil:
 				wrong("its %s in %s has {validUntil}, so it needs validityDays", name, locale)
 			}
-			if read.Texts[string(locale)] == nil {
-				read.Texts[string(locale)] = map[string]string{}
+			if read.ByLocale[string(locale)] == nil {
+				read.ByLocale[string(locale)] = map[string]string{}
 			}
-			read.Texts[string(locale)][name] = text
+			read.ByLocale[string(locale)][name] = text
 		}
 	}
 
@@ -76,10 +76,10 @@ func readTexts(doc cms.Document) (t *Texts, problems []string) {
 		wrong("its validityDays is not a whole number from 1 to %d", maxValidityDays)
 	}
 	read.ValidityDays = int(days)
-	if len(problems) > 0 || len(read.Texts) == 0 && days == 0 {
+	if len(problems) > 0 || len(read.ByLocale) == 0 && days == 0 {
 		return nil, problems
 	}
-	body, _ := json.Marshal(read) //nolint:errchkjson // texts and a number
+	body, _ := json.Marshal(read) //nolint:errchkjson // strings and a number
 	t, _ = DecodeTexts(string(body))
 	return t, nil
 }

@@ -41,7 +41,7 @@ func TestTextsOfEditors(t *testing.T) {
 		"a day that nobody gives":        {`{"terms":{"en":"Until {validUntil}."}}`, "", "so it needs validityDays"},
 		"portable text":                  {`{"terms":[{"_type":"block","children":[]}]}`, "", "its terms is not a localized text"},
 		"a number":                       {`{"terms":7}`, "", "its terms is not a localized text"},
-		"days as a text":                 {`{"validityDays":"30"}`, "", "validityDays is not a whole number"},
+		"days as a string":               {`{"validityDays":"30"}`, "", "validityDays is not a whole number"},
 		"no days":                        {`{"validityDays":0}`, "", "validityDays is not a whole number"},
 		"half a day":                     {`{"validityDays":0.5}`, "", "validityDays is not a whole number"},
 		"a thousand years":               {`{"validityDays":365000}`, "", "validityDays is not a whole number"},
@@ -50,7 +50,7 @@ func TestTextsOfEditors(t *testing.T) {
 		s := ofTexts(doc, schema.LocaleEn)
 		problems, en := strings.Join(s.Problems, "; "), ""
 		if s.Texts != nil {
-			en = s.Texts.Texts.Texts["en"]["terms"]
+			en = s.Texts.ByLocale["en"]["terms"]
 		}
 		if en != tt.en || (problems == "") != (tt.problem == "") || !strings.Contains(problems, tt.problem) ||
 			s.Unusable[store.Texts] != (tt.problem != "") {

@@ -55,7 +55,7 @@ func (g *guard) directive(
 		return nil, err
 	}
 	least := schema.ValueOr(role, schema.RoleAdmin)
-	if kind == schema.TokenKindAdmin && !operator.Role.AtLeast(least) {
+	if kind == schema.TokenKindAdmin && !operator.Role.Includes(least) {
 		return nil, schema.NeedsRole(least)
 	}
 	caller.Operator = operator
@@ -70,7 +70,7 @@ func (g *guard) personal(ctx context.Context, parent any, next graphql.Resolver)
 	if err != nil {
 		return nil, err
 	}
-	if caller.Operator = operator; operator.Role.AtLeast(schema.RoleSales) {
+	if caller.Operator = operator; operator.Role.Includes(schema.RoleSales) {
 		return next(request.WithCaller(ctx, caller))
 	}
 	if lead, ok := parent.(*schema.Lead); ok && graphql.GetFieldContext(ctx).Field.Name == "id" {

@@ -51,9 +51,9 @@ type Options struct {
 	// the limit of such requests. nil: no limit.
 	EnterDatabase func(ctx context.Context) *schema.Error
 
-	// ChargeResponse counts the bytes of a root field's value, and the objects if it is a
-	// list, against the rate limit of GraphQL. nil: no limit.
-	ChargeResponse func(ctx context.Context, size, objects int) *schema.Error
+	// ChargeMore counts work of an operation as further requests against the rate limit
+	// of GraphQL. nil: no limit.
+	ChargeMore func(ctx context.Context, requests int) *schema.Error
 }
 
 // Executor is gqlgen's executor for both endpoints. It adds checks before an operation
@@ -82,7 +82,7 @@ func New(o Options) *Executor {
 	// Introspection is always on here: the checks of clients' documents decide whether it
 	// is allowed.
 	e.Use(extension.Introspection{})
-	bound := responseBound{o.ContentSize, o.ChargeResponse}
+	bound := responseBound{o.ContentSize, o.ChargeMore}
 	e.AroundOperations(bound.operation)
 	e.AroundFields(bound.field)
 	all := documents{o.Documents, map[string]*ast.QueryDocument{}}

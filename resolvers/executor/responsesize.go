@@ -17,14 +17,27 @@ import (
 // that is the root fields and a few fields of a lead, is measured as soon as its value is
 // known, including all aliases below it.
 
-// minResponse is the response size, in bytes, that is always allowed.
-const minResponse = 8 << 20
+const (
+	minResponse = 8 << 20 // bytes of a response that are always allowed
+	maxBuilt    = 4 << 20 // bytes that the resolvers of an operation may copy
+)
 
-// budget limits the size of an operation's response.
+// What counts as one more request. Encoding a hundred objects, however small, takes as long
+// as executing a small query, and so does copying builtUnit.
+const (
+	responseUnit = 256 << 10 // bytes of a response
+	objectsUnit  = 100       // objects in lists
+	builtUnit    = 32 << 10  // bytes that a resolver copies
+)
+
+// budget limits the work of an operation and the size of its response.
 type budget struct {
-	contentSize func() int
-	used        atomic.Int64 // bytes measured so far
-	built       atomic.Int64 // bytes that resolvers have copied so far
+	responseBound
+
+	used  atomic.Int64 // bytes measured so far
+	built atomic.Int64 // bytes that resolvers have copied so far
+	parts atomic.Int64 // parts that they have copied so far
+	lists atomic.Int64 // fields executed so far that select documents
 }
 
 // limit returns the maximum size of a response. All content must fit into one response.
@@ -41,44 +54,69 @@ func budgetOf(op *graphql.OperationContext) *budget {
 // responseBound limits the responses of all operations.
 type responseBound struct {
 	contentSize func() int
-	charge      func(ctx context.Context, size, objects int) *schema.Error // nil: no charge
+	more        func(ctx context.Context, requests int) *schema.Error // nil: nothing is charged
+}
+
+// charge counts work as further requests.
+func (b responseBound) charge(ctx context.Context, requests int) error {
+	if b.more == nil || requests == 0 {
+		return nil
+	}
+	if refused := b.more(ctx, requests); refused != nil {
+		return refused
+	}
+	return nil
 }
 
 // operation adds a budget to an operation.
 func (b responseBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: b.contentSize})
+	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{responseBound: b})
 	return next(ctx)
 }
 
 // field rejects the value of a field with a resolver if it makes the response too large,
-// and charges its size. Introspection has no resolvers: the checks of documents limit its
-// size.
+// and charges its size. Each further field of an operation that selects documents is
+// charged as well, before it runs. Introspection has no resolvers: the checks of documents
+// limit its size.
 func (b responseBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
-	value, err := next(ctx)
 	field := graphql.GetFieldContext(ctx)
-	if err != nil || !field.IsResolver {
+	if !field.IsResolver {
+		value, err := next(ctx)
 		return nullable(field, value), err
 	}
 
 	op := graphql.GetOperationContext(ctx)
 	allowed := budgetOf(op)
+	if selectsDocuments(field.Field) && allowed.lists.Add(1) > 1 {
+		if err := b.charge(ctx, 1); err != nil {
+			return nil, err
+		}
+	}
+	value, err := next(ctx)
+	if err != nil {
+		return nullable(field, value), err
+	}
+
 	limit := allowed.limit()
-	m := measure{op, limit}
+	m := &measure{op: op, limit: limit}
 	size := m.size(m.shapeOf(field.Field, reflect.TypeOf(value)), reflect.ValueOf(value))
 	if allowed.used.Add(int64(size)) > int64(limit) {
 		return nil, tooLarge(limit)
 	}
 
-	if b.charge != nil {
-		objects := 0
-		if list := reflect.ValueOf(value); list.Kind() == reflect.Slice {
-			objects = list.Len()
-		}
-		if refused := b.charge(ctx, size, objects); refused != nil {
-			return nil, refused
-		}
+	requests := size / responseUnit
+	if _, guarded := tokenKind(field.Field.Definition); !guarded {
+		requests += m.objects / objectsUnit
+	}
+	if err := b.charge(ctx, requests); err != nil {
+		return nil, err
 	}
 	return value, nil
+}
+
+// selectsDocuments reports whether a field searches all documents of a type.
+func selectsDocuments(field graphql.CollectedField) bool {
+	return field.Name == "content" || field.Name == "contentPage"
 }
 
 func tooLarge(limit int) error {
@@ -86,14 +124,21 @@ func tooLarge(limit int) error {
 		"Please request fewer fields, or use several requests.", limit))
 }
 
-// Build allows a resolver to copy a part of its value. It fails if the resolvers of the
-// operation would together copy more than a response may have.
+// Build allows a resolver to copy a part of its value, and charges it. It fails if the
+// resolvers of the operation would together copy more than maxBuilt.
 func Build(ctx context.Context, size int) error {
 	b := budgetOf(graphql.GetOperationContext(ctx))
-	if limit := b.limit(); b.built.Add(int64(size)) > int64(limit) {
-		return tooLarge(limit)
+	built := int(b.built.Add(int64(size)))
+	if built > maxBuilt {
+		return tooLarge(maxBuilt)
 	}
-	return nil
+
+	// Decoding and encoding a small part takes as long as an object of a list.
+	requests := built/builtUnit - (built-size)/builtUnit
+	if b.parts.Add(1)%objectsUnit == 0 {
+		requests++
+	}
+	return b.charge(ctx, requests)
 }
 
 // nullable returns null for an empty text of a nullable field: a Go string cannot be
@@ -105,18 +150,17 @@ func nullable(field *graphql.FieldContext, value any) any {
 	return value
 }
 
-// Fitting returns how many edges of a page fit into the response, at least the first. The
-// page is the value of the current field. text returns what an edge adds to a text field
-// of the page, such as its CSV.
-func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
+// Fitting returns how many entries of a list, such as the edges of a page, fit into the
+// response, at least the first. The list is a field of the value of the current field.
+func Fitting(ctx context.Context, name string, entries any) int {
 	op, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
-	allowed, list := budgetOf(op), reflect.ValueOf(edges)
+	allowed, list := budgetOf(op), reflect.ValueOf(entries)
 	remaining := allowed.limit() - int(allowed.used.Load())
-	m := measure{op, remaining}
+	m := &measure{op: op, limit: remaining}
 
 	var shapes []shape // one for each alias
 	for _, f := range graphql.CollectFields(op, field.Selections, []string{field.Definition.Type.Name()}) {
-		if f.Name == "edges" {
+		if f.Name == name {
 			shapes = append(shapes, m.shapeOf(f, list.Type()))
 		}
 	}
@@ -126,7 +170,6 @@ func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 		for _, s := range shapes {
 			size += m.size(s, list.Index(i)) + len(",")
 		}
-		size += textSize(text(i))
 		if size > remaining && i > 0 {
 			return i
 		}
@@ -136,8 +179,9 @@ func Fitting(ctx context.Context, edges any, text func(edge int) string) int {
 
 // measure measures the encoded size of values. It stops soon after the limit is exceeded.
 type measure struct {
-	op    *graphql.OperationContext
-	limit int
+	op      *graphql.OperationContext
+	limit   int
+	objects int // objects in lists
 }
 
 // shape has the fields that an operation selects from a type. It is nil for a scalar.
@@ -151,7 +195,7 @@ type shapeField struct {
 }
 
 // shapeOf returns the shape of a field whose values have the Go type t.
-func (m measure) shapeOf(field graphql.CollectedField, t reflect.Type) (s shape) {
+func (m *measure) shapeOf(field graphql.CollectedField, t reflect.Type) (s shape) {
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()
 	}
@@ -178,7 +222,7 @@ func (m measure) shapeOf(field graphql.CollectedField, t reflect.Type) (s shape)
 const scalarSize = 40
 
 // size returns the encoded size of a value, or any number above the limit.
-func (m measure) size(s shape, v reflect.Value) int {
+func (m *measure) size(s shape, v reflect.Value) int {
 	if !v.IsValid() {
 		return len("null")
 	}
@@ -197,6 +241,9 @@ func (m measure) size(s shape, v reflect.Value) int {
 		return textSize(v.String())
 	case reflect.Slice:
 		size := len("[]")
+		if s != nil {
+			m.objects += v.Len()
+		}
 		for i := 0; i < v.Len() && size <= m.limit; i++ {
 			size += m.size(s, v.Index(i)) + 1
 		}
@@ -209,7 +256,7 @@ func (m measure) size(s shape, v reflect.Value) int {
 }
 
 // objectSize returns the encoded size of an object, or of a scalar that is a struct in Go.
-func (m measure) objectSize(s shape, v reflect.Value) int {
+func (m *measure) objectSize(s shape, v reflect.Value) int {
 	if s == nil {
 		return scalarSize
 	}
@@ -226,7 +273,7 @@ func (m measure) objectSize(s shape, v reflect.Value) int {
 	return size
 }
 
-// textSize returns the encoded size of a text with its quotes and escapes.
+// textSize returns the encoded size of a string with its quotes and escapes.
 func textSize(s string) int {
 	size := len(s) + len(`""`)
 	for i := range len(s) {

@@ -47,8 +47,7 @@ type source struct {
 	sums, won map[string]float64
 }
 
-// week identifies a week by its Monday, 00:00 UTC, and a language, which is empty if
-// unknown.
+// week identifies a week by its Monday and a language, which is empty if unknown.
 type week struct {
 	start  time.Time
 	locale string
@@ -56,7 +55,8 @@ type week struct {
 
 // Resolver resolves the field `funnel`.
 type Resolver struct {
-	Store *store.Store
+	Store    *store.Store
+	TimeZone *time.Location // the zone of the weeks
 
 	// Options returns the slugs of the CMS's options with their labels. Optional: nil
 	// without a CMS.
@@ -74,6 +74,7 @@ func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Fu
 		sum.options = r.Options(ctx)
 	}
 
+	f.TimeZone = r.TimeZone
 	leads, err := r.Store.FunnelLeads(ctx, f)
 	if err != nil {
 		return nil, err
@@ -90,13 +91,14 @@ func (r *Resolver) Funnel(ctx context.Context, f store.FunnelFilter) (*schema.Fu
 	}
 
 	sum.Steps = sum.steps.list()
-	sum.listWeeks()
+	sum.listWeeks(r.TimeZone)
 	sum.listChoices()
 	minimum := 0
-	if request.CallerFrom(ctx).Operator.Role == schema.RoleViewer {
+	if !request.CallerFrom(ctx).Operator.Role.Includes(schema.RoleSales) {
 		minimum = minSessions
 	}
 	sum.listSources(minimum)
+	sum.listRows(f, r.TimeZone)
 	return &sum.Funnel, nil
 }
 
@@ -188,7 +190,7 @@ func (s *source) add(other *source) {
 
 // listWeeks lists the oldest weeks first, and the languages of a week in alphabetical
 // order.
-func (r *report) listWeeks() {
+func (r *report) listWeeks(zone *time.Location) {
 	r.Weeks = []*schema.FunnelWeek{}
 	oldest := func(a, b week) int {
 		return cmp.Or(a.start.Compare(b.start), strings.Compare(a.locale, b.locale))
@@ -198,7 +200,7 @@ func (r *report) listWeeks() {
 		year, number := key.start.ISOWeek()
 		r.Weeks = append(r.Weeks, &schema.FunnelWeek{
 			Week:   fmt.Sprintf("%d-W%02d", year, number),
-			Start:  key.start,
+			Start:  schema.StartOfDay(key.start, zone).UTC(),
 			Locale: schema.Optional(schema.Locale(key.locale)),
 			Steps:  r.weeks[key].list(),
 		})
@@ -258,7 +260,7 @@ func (r *report) listSources(minimum int) {
 	}
 
 	for _, s := range list {
-		s.Sums, s.Won = amounts(s.sums), amounts(s.won)
+		s.Sums, s.Won = price.Sums(s.sums), price.Sums(s.won)
 		r.Sources = append(r.Sources, &s.FunnelSource)
 	}
 }
@@ -273,16 +275,4 @@ func (reached steps) list() []*schema.FunnelStep {
 		}
 	}
 	return list
-}
-
-// amounts lists amounts by currency.
-func amounts(byCurrency map[string]float64) []*schema.FunnelSum {
-	sums := []*schema.FunnelSum{}
-	for _, currency := range slices.Sorted(maps.Keys(byCurrency)) {
-		sums = append(sums, &schema.FunnelSum{
-			Currency: currency,
-			Amount:   price.Round(byCurrency[currency], currency), // removes rounding errors of the sum
-		})
-	}
-	return sums
 }

@@ -70,7 +70,7 @@ type (
 	}
 )
 
-func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
+func (q queries) SiteSettings(ctx context.Context, id string, _ *schema.Locale) (*schema.SiteSettings, error) {
 	q.runs.Add(1)
 	if q.fails != nil {
 		return nil, q.fails
@@ -161,6 +161,7 @@ type recorder struct{ recorded }
 func (r *recorder) Operation(op request.Operation)                  { r.recorded.Operation = op }
 func (r *recorder) Refused(code schema.Code, _ []schema.FieldError) { r.Code = code }
 func (r *recorder) Dropped([]string)                                {}
+func (r *recorder) Previewed(string)                                {}
 
 // handler returns the endpoint behind a middleware that adds the caller and the recorder.
 func (s *setup) handler(t testing.TB, records chan recorded) http.Handler {

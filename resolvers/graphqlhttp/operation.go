@@ -1,6 +1,7 @@
 package graphqlhttp
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -27,10 +28,27 @@ type operation struct {
 	cost        int
 	introspects bool
 
-	// A response is cacheable if each root field has @cacheControl. locales has the
-	// locales of the content that it is built from, as values of the document.
+	// A response is cacheable if each root field has @cacheControl. It is built from the
+	// content of these locales.
 	cacheable bool
-	locales   []*ast.Value
+	locales   []contentLocale
+}
+
+// contentLocale is a locale of content, as a value of the document if it has one.
+type contentLocale struct {
+	value    *ast.Value
+	standard string // used without a value
+}
+
+// in returns the locale that variables select.
+func (l contentLocale) in(variables map[string]any) string {
+	if l.value != nil {
+		// Value cannot fail: the value is an enum, or a variable that has been checked.
+		if given, _ := l.value.Value(variables); given != nil {
+			return fmt.Sprint(given)
+		}
+	}
+	return l.standard
 }
 
 // newOperation analyzes a valid operation, including its fields with @skip or @include.
@@ -43,6 +61,11 @@ func newOperation(def *ast.OperationDefinition) *operation {
 		}
 	}
 	op.cacheable = op.cacheable && len(op.locales) > 0
+	if dependsOnEveryLocale(def.SelectionSet) {
+		for _, locale := range schema.Locales() {
+			op.locales = append(op.locales, contentLocale{standard: string(locale)})
+		}
+	}
 	return op
 }
 
@@ -62,16 +85,29 @@ func (op *operation) addRoot(field *ast.Field) {
 		op.cacheable = false
 		return
 	}
-	if locale := hint.Arguments.ForName("locale"); locale != nil {
-		op.locales = append(op.locales, locale.Value)
-		return
+
+	var locale contentLocale
+	if fixed := hint.Arguments.ForName("locale"); fixed != nil {
+		locale.standard = fixed.Value.Raw
 	}
-	name := hint.Arguments.ForName("localeArgument").Value.Raw
-	locale := field.Definition.Arguments.ForName(name).DefaultValue
-	if given := field.Arguments.ForName(name); given != nil {
-		locale = given.Value
+	if argument := hint.Arguments.ForName("localeArgument"); argument != nil {
+		name := argument.Value.Raw
+		locale.value = field.Definition.Arguments.ForName(name).DefaultValue
+		if given := field.Arguments.ForName(name); given != nil {
+			locale.value = given.Value
+		}
 	}
 	op.locales = append(op.locales, locale)
+}
+
+// dependsOnEveryLocale reports whether a selection has a field, at any depth, that depends
+// on the content of every locale.
+func dependsOnEveryLocale(set ast.SelectionSet) bool {
+	return slices.ContainsFunc(schema.Fields(set), func(f *ast.Field) bool {
+		hint := f.Definition.Directives.ForName("cacheControl")
+		every := hint != nil && hint.Arguments.ForName("everyLocale") != nil
+		return every || dependsOnEveryLocale(f.SelectionSet)
+	})
 }
 
 // aliased reports whether a selection has an alias.

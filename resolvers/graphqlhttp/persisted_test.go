@@ -138,6 +138,12 @@ func TestTrustedDocuments(t *testing.T) {
 		"folder/deep/phone.graphql": phoneQuery,
 		"folder/notes.txt":          "not a document",
 		"saved/phone.gql":           phoneQuery + "\n", // editors add a new line
+
+		// Kubernetes mounts a ConfigMap so; other tools leave hidden files as well.
+		"mounted/..2026_01_02/phone.graphql": phoneQuery,
+		"mounted/.git/hooks/query.graphql":   "not a document",
+		"mounted/.#phone.graphql":            "not a document",
+		"mounted/._phone.gql":                "\x00\x05",
 		"apollo.json": asBody(t, map[string]any{
 			"format":  "apollo-persisted-query-manifest",
 			"version": 1,
@@ -148,7 +154,11 @@ func TestTrustedDocuments(t *testing.T) {
 		"plain.json": asBody(t, map[string]string{sha(phoneQuery): phoneQuery}),
 	})
 
-	for _, name := range []string{"folder", "saved", "apollo.json", "plain.json"} {
+	mounted := filepath.Join(dir, "mounted")
+	must(t, os.Symlink("..2026_01_02", filepath.Join(mounted, "..data")))
+	must(t, os.Symlink("..data/phone.graphql", filepath.Join(mounted, "phone.graphql")))
+
+	for _, name := range []string{"folder", "mounted", "saved", "apollo.json", "plain.json"} {
 		d := trusting(t, filepath.Join(dir, name))
 		for _, got := range []reply{d.byHash(t, typeJSON, sha(phoneQuery)), d.ask(t, "", phoneQuery)} {
 			if got.body != phoneResponse("+1 555 0100") {

@@ -69,7 +69,7 @@ func (res *response) write(w http.ResponseWriter, r *http.Request) {
 	}
 
 	body := res.body
-	if res.packed != nil && request.AcceptsGzip(r) {
+	if res.packed != nil && request.Accepts(r, "gzip") {
 		body = res.packed()
 		header["Content-Encoding"] = []string{"gzip"}
 	}
@@ -85,7 +85,7 @@ func encode(m mediaType, result *graphql.Response, missing bool) []byte {
 
 	switch {
 	case len(result.Errors) > 0:
-		errs, _ := json.Marshal(result.Errors) //nolint:errchkjson // extensions are texts and numbers
+		errs, _ := json.Marshal(result.Errors) //nolint:errchkjson // extensions are strings and numbers
 		body.WriteString(`,"errors":`)
 		body.Write(errs)
 	case m == typeJSON && missing:

@@ -11,6 +11,7 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
 
+	"siteapi/integrations/edge"
 	"siteapi/schema/request"
 )
 
@@ -97,11 +98,7 @@ func (c *responseCache) store(key responseKey, res *cachedResponse) {
 		for _, locale := range slices.Sorted(maps.Keys(res.revisions)) {
 			keys = append(keys, c.ContentKey(locale))
 		}
-		res.header["Cache-Tag"] = []string{strings.Join(keys, ",")}
-		res.header["Surrogate-Key"] = []string{strings.Join(keys, " ")}
-		if c.CDNMaxAge > 0 {
-			res.header.Set("CDN-Cache-Control", fmt.Sprintf("public, max-age=%.0f", c.CDNMaxAge.Seconds()))
-		}
+		edge.SetHeaders(res.header, keys, c.CDNMaxAge)
 	}
 	c.cache.Set(key, res)
 }
@@ -172,8 +169,7 @@ func (c *responseCache) revisions(ctx context.Context, op *operation, variables 
 
 	list := revisions{}
 	for _, source := range op.locales {
-		value, _ := source.Value(variables) // cannot fail: an enum, or a variable that has been checked
-		locale, _ := value.(string)
+		locale := source.in(variables)
 		name, ok := c.Revision(locale)
 		if !ok {
 			c.Load(ctx, locale)

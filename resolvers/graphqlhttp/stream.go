@@ -125,7 +125,7 @@ func (s stream) follow(ctx context.Context, next graphql.ResponseHandler) {
 	}
 }
 
-// send writes and flushes a text. A client that does not read is disconnected.
+// send writes and flushes a string. A client that does not read is disconnected.
 func (s stream) send(text []byte) error {
 	s.allowWriting()
 	if _, err := s.Write(text); err != nil {

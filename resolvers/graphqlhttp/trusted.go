@@ -13,8 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/formatter"
 	"github.com/vektah/gqlparser/v2/parser"
+
+	"siteapi/schema"
 )
 
 // TrustedDocument is a document that clients may request by id.
@@ -31,7 +32,8 @@ type TrustedDocument struct {
 
 // ReadTrusted reads trusted documents from a folder or a manifest.
 //
-// A folder is searched for *.graphql and *.gql files at any depth. Each file is one
+// A folder is searched for *.graphql and *.gql files at any depth, except hidden ones:
+// Kubernetes keeps the files of a ConfigMap twice, in folders such as "..data". Each file is one
 // document, or has fragments for the others. The ids of a document are the SHA-256 of its
 // file with and without surrounding white space, since editors end a file with a newline
 // and clients send none. A manifest is a JSON file, either in Apollo's format or an object
@@ -58,6 +60,12 @@ func ReadTrusted(path string) (list []TrustedDocument, err error) {
 func readTrustedFolder(root string) ([]TrustedDocument, error) {
 	var list []TrustedDocument
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && path != root && strings.HasPrefix(entry.Name(), ".") {
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
 		if ext := filepath.Ext(path); err != nil || entry.IsDir() || ext != ".graphql" && ext != ".gql" {
 			return err
 		}
@@ -152,11 +160,7 @@ func (d *Documents) addOneTrusted(t TrustedDocument, shared ast.FragmentDefiniti
 	if err != nil {
 		return err
 	}
-	for _, f := range reached(parsed.Operations, slices.Concat(parsed.Fragments, shared)) {
-		if parsed.Fragments.ForName(f.Name) == nil {
-			t.Text += "\n" + format(&ast.QueryDocument{Fragments: ast.FragmentDefinitionList{f}})
-		}
-	}
+	t.Text = schema.WithFragments(t.Text, parsed, shared)
 	if parsed, err = parseDocument(t.Text); err != nil {
 		return err
 	}
@@ -197,41 +201,8 @@ var plainTypename = regexp.MustCompile(`(?m)^\s*__typename\n`)
 // field __typename, which Apollo Client and urql add to each selection.
 func canonical(op *ast.OperationDefinition, all ast.FragmentDefinitionList) string {
 	one := ast.OperationList{op}
-	text := format(&ast.QueryDocument{Operations: one, Fragments: reached(one, all)})
+	text := schema.Format(&ast.QueryDocument{Operations: one, Fragments: schema.Reached(one, all)})
 	return plainTypename.ReplaceAllString(text, "")
-}
-
-func format(doc *ast.QueryDocument) string {
-	var text strings.Builder
-	formatter.NewFormatter(&text, formatter.WithoutDescription()).FormatQueryDocument(doc)
-	return text.String()
-}
-
-// reached returns the fragments that operations spread, directly or not, sorted by name.
-func reached(operations ast.OperationList, all ast.FragmentDefinitionList) ast.FragmentDefinitionList {
-	var list ast.FragmentDefinitionList
-	var visit func(set ast.SelectionSet)
-	visit = func(set ast.SelectionSet) {
-		for _, selection := range set {
-			switch s := selection.(type) {
-			case *ast.Field:
-				visit(s.SelectionSet)
-			case *ast.InlineFragment:
-				visit(s.SelectionSet)
-			case *ast.FragmentSpread:
-				if f := all.ForName(s.Name); f != nil && list.ForName(s.Name) == nil {
-					list = append(list, f)
-					visit(f.SelectionSet)
-				}
-			}
-		}
-	}
-
-	for _, op := range operations {
-		visit(op.SelectionSet)
-	}
-	slices.SortFunc(list, func(a, b *ast.FragmentDefinition) int { return strings.Compare(a.Name, b.Name) })
-	return list
 }
 
 // hashText returns the id of a document: the SHA-256 of its text in hexadecimal.

@@ -29,7 +29,10 @@ type Dependencies struct {
 
 	Mail mail.Sender // nil: no mail server is used
 
-	CMSRemedy, CRMRemedy string // advice for a failure of the CMS or the CRM
+	CMSRemedy, CRMRemedy, MailRemedy string // advice for a failure of the system
+
+	// Logo fetches a logo in a form that can be drawn.
+	Logo func(ctx context.Context, address string) ([]byte, error)
 
 	ContentTypes []string // document types that the site uses
 	Preview      bool     // a token gives access to drafts
@@ -57,11 +60,12 @@ func (d Dependencies) Checks() []Check {
 			"check DATABASE_URL and whether PostgreSQL is running and reachable; without DATABASE_URL, the owner and " +
 				"mode of DATA_DIR, and whether its disk is full. Do not restore a backup for this: leads would be lost. " +
 				"Only replace a file that is malformed or not a database: stop the service, keep a copy of DATA_DIR, " +
-				"and run `siteapi restore`; data that is newer than the backup is lost",
+				"and start it with a copy of a backup as DATA_DIR; data that is newer than the backup is lost",
 			database,
 		},
 		{"deliveries", d.checkDeliveries, ofDatabase, database},
 		{"reviews", d.checkReviews, ofDatabase, database},
+		{"deletions", d.checkDeletions, ofDatabase, database},
 		{"edge", d.checkEdge, ofDatabase, database},
 		{
 			"cache",
@@ -79,8 +83,8 @@ func (d Dependencies) Checks() []Check {
 		{
 			"mail",
 			d.checkMail,
-			"check host, port, user and password in SMTP_URL, its certificate, and MAIL_FROM" + wait,
-			[]string{"SMTP_URL", "MAIL_FROM"},
+			d.MailRemedy + wait,
+			[]string{"SMTP_URL", "MAIL_FROM", "SALES_MAIL_TO"},
 		},
 		{"networks", d.checkNetworks, ofDatabase, database},
 	}
@@ -123,7 +127,7 @@ func (d Dependencies) checkCMS(ctx context.Context, _ Warn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	docs, err := source.Fetch(ctx, content.Query(d.types(), schema.DefaultLocale, ""))
+	docs, _, err := content.Fetch(ctx, source, d.types(), schema.DefaultLocale, "")
 	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), err
 }
 
@@ -136,7 +140,7 @@ func (d Dependencies) checkPreview(ctx context.Context, _ Warn) (string, error) 
 	if err != nil {
 		return "", notChecked
 	}
-	_, err = source.Fetch(ctx, content.Query(d.types(), schema.DefaultLocale, "drafts"))
+	_, _, err = content.Fetch(ctx, source, d.types(), schema.DefaultLocale, "drafts")
 	return "drafts can be read", err
 }
 
@@ -162,14 +166,19 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 	}
 
 	missing, problems := d.types(), []string{}
+	types := append(d.types(), cms.OptionType, cms.ConsentType, cms.TextsType, cms.RulesType)
 	for _, locale := range schema.Locales() {
-		found, err := content.Inspect(ctx, source, append(d.types(), cms.OptionType, cms.ConsentType, cms.TextsType), locale)
+		found, err := content.Inspect(ctx, source, types, locale)
 		if err != nil {
 			return "", notChecked
 		}
 		missing = slices.DeleteFunc(missing, func(name string) bool {
-			return len(found.Documents(name, content.Selection{})) > 0
+			_, total := found.Documents(name, content.Selection{})
+			return total > 0
 		})
+		if locale == schema.DefaultLocale {
+			d.checkLogo(ctx, found.Settings, warn)
+		}
 		for _, problem := range found.Problems {
 			if !slices.Contains(problems, problem) {
 				problems = append(problems, problem)
@@ -195,6 +204,18 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 	return "each document type has a published document, and none is left out", nil
 }
 
+// checkLogo draws the logo of the settings as PDFs show it.
+func (d Dependencies) checkLogo(ctx context.Context, settings *content.Settings, warn Warn) {
+	if d.Logo == nil || settings == nil || settings.Shown.Logo == nil || settings.Shown.Logo.Asset == nil {
+		return
+	}
+	if _, err := d.Logo(ctx, schema.ValueOr(settings.Shown.Logo.Asset.URL, "")); err != nil {
+		warn(fmt.Sprintf("the logo cannot be drawn: %.300v", err),
+			"publish a PNG or JPEG that is visible on white paper, and name its host in LOGO_HOSTS: "+
+				"until then PDFs show the name of the firm instead")
+	}
+}
+
 // types returns the document types of the site.
 func (d Dependencies) types() []string {
 	return append([]string{content.SettingsType}, d.ContentTypes...)
@@ -203,8 +224,8 @@ func (d Dependencies) types() []string {
 // notChecked is the result of a check whose system fails another check.
 const notChecked = Skipped("it depends on a failed check")
 
-// checkMail logs in to the mail server and checks that it accepts the sender. It sends no
-// mail.
+// checkMail logs in to the mail server and checks that it accepts the sender and the
+// addresses of sales. It sends no mail.
 func (d Dependencies) checkMail(ctx context.Context, _ Warn) (string, error) {
 	if d.Mail == nil {
 		return "", Skipped("no mail server is used")
@@ -231,7 +252,7 @@ func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, err
 	if leads >= fewNetworks && networks == 1 {
 		warn(
 			fmt.Sprintf("all %d leads of the last day came from one network: "+
-				"beyond 20 an hour, mails to their visitors wait", leads),
+				"mails to visitors beyond 20 an hour are delayed", leads),
 			"check whether TRUSTED_PROXIES has all proxies in front of this service",
 		)
 	}

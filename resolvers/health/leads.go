@@ -3,6 +3,7 @@ package health
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,20 +25,22 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 		return "", notChecked
 	}
 
-	counts, err := stored.CountDeliveries(ctx)
-
-	for _, n := range counts {
-		reason := ""
+	reasonOf := func(target lead.Target, states ...lead.DeliveryState) (reason string) {
 		latest, _ := stored.ListDeliveries(ctx, store.DeliveryFilter{
-			States: []lead.DeliveryState{n.State},
-			Target: n.Target,
+			States: states,
+			Target: target,
 			Newest: true,
 			Limit:  1,
 		})
 		for _, d := range latest {
 			reason = ": " + d.Why()
 		}
+		return reason
+	}
 
+	counts, err := stored.CountDeliveries(ctx)
+	for _, n := range counts {
+		reason := reasonOf(n.Target, n.State)
 		switch age := time.Since(n.Oldest).Round(time.Second); {
 		case n.Number == 0, n.Target.BestEffort():
 		case n.State == lead.Failed:
@@ -56,7 +59,16 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 		}
 	}
 
-	return "none is late", err
+	since, mails, failed := stored.StuckMails(ctx, time.Now())
+	if mails > 0 {
+		warn(
+			fmt.Sprintf("%d mails to visitors do not arrive, the oldest for %s%s", mails, time.Since(since).Round(time.Second),
+				reasonOf(lead.VisitorMail, lead.Pending, lead.Retrying, lead.NotSent)),
+			"find all reasons with `siteapi deliveries list --target visitor-mail --state all`, repair the mail server or "+
+				"the settings, then `siteapi deliveries retry --all`",
+		)
+	}
+	return "none is late", errors.Join(err, failed)
 }
 
 // checkReviews looks for leads that wait for a review.
@@ -74,6 +86,24 @@ func (d Dependencies) checkReviews(ctx context.Context, warn Warn) (string, erro
 		)
 	}
 	return "no lead is in review", err
+}
+
+// checkDeletions looks for requests for deletion that no operator has answered.
+func (d Dependencies) checkDeletions(ctx context.Context, warn Warn) (string, error) {
+	stored, _, err := d.Database(ctx)
+	if err != nil {
+		return "", notChecked
+	}
+
+	n, oldest, err := stored.OpenDeletions(ctx)
+	if n > 0 {
+		warn(
+			fmt.Sprintf("leads whose visitors ask for the deletion: %d, the oldest for %s",
+				n, time.Since(oldest).Round(time.Second)),
+			"answer within a month: see `siteapi leads list --deletion-requested`, then `siteapi leads erase` or `decline-deletion`",
+		)
+	}
+	return "no visitor waits for a deletion", err
 }
 
 // edgeLate is the age at which a change should have reached the edge.
@@ -113,7 +143,7 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 	var current *price.Rules
 	seen, options := map[string]bool{}, false
 	for _, locale := range schema.Locales() {
-		docs, err := source.Fetch(ctx, content.Query([]string{cms.OptionType, cms.RulesType}, locale, ""))
+		docs, _, err := content.Fetch(ctx, source, []string{cms.OptionType, cms.RulesType}, locale, "")
 		if err != nil {
 			return "", notChecked
 		}

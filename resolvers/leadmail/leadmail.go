@@ -5,9 +5,7 @@
 package leadmail
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	netmail "net/mail"
 	"strings"
 	"time"
@@ -43,7 +41,6 @@ type Settings struct {
 type Deps struct {
 	Settings
 	Store   *store.Store
-	Key     []byte // key of the hashes of addresses and networks, from the database
 	Content *content.Service
 	PDFs    *quotepdf.Resolver
 	Log     zerolog.Logger
@@ -62,7 +59,7 @@ func New(d Deps) *Service { return &Service{Deps: d, formats: schema.NewFormats(
 // addressHash returns the keyed hash of an address. It is the same for all spellings of
 // one mailbox ([mailbox.Key]), with or without a tag after a plus sign. Gmail ignores dots,
 // and has two domains.
-func (s *Service) addressHash(address string) string {
+func (s *Service) addressHash(ctx context.Context, address string) (string, error) {
 	key := mailbox.Key(address)
 	at := max(strings.LastIndexByte(key, '@'), 0)
 	local, _, _ := strings.Cut(key[:at], "+")
@@ -70,20 +67,14 @@ func (s *Service) addressHash(address string) string {
 	if domain == "@gmail.com" || domain == "@googlemail.com" {
 		local, domain = strings.ReplaceAll(local, ".", ""), "@gmail.com"
 	}
-	return hash(s.Key, "address", local+domain)
+	return s.Store.Hash(ctx, "address", local+domain)
 }
 
 // NetworkHash returns the keyed hash of a client's network, or an empty text if visitors
 // get no mails.
-func (s *Service) NetworkHash(client string) string {
+func (s *Service) NetworkHash(ctx context.Context, client string) (string, error) {
 	if s.Sender == nil || !s.Visitors || client == "" {
-		return ""
+		return "", nil
 	}
-	return hash(s.Key, "network", ratelimit.Networks(client)[0].Name)
-}
-
-func hash(key []byte, kind, value string) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(kind + "\x00" + value))
-	return hex.EncodeToString(mac.Sum(nil)[:16])
+	return s.Store.Hash(ctx, "network", ratelimit.Networks(client)[0].Name)
 }

@@ -22,96 +22,105 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
-	"siteapi/schema/exec"
 )
-
-// Reason returns why a delivery has not arrived, in words. If it is a mail that was not
-// sent or waits, it also returns the value of the schema, by whose name it is stored and
-// whose description are the words.
-func Reason(d lead.Delivery) (value schema.NoMailReason, words string) {
-	why := d.Why()
-	name := why
-	if why == lead.ErrUnconfirmed.Error() {
-		name = string(schema.NoMailReasonUnconfirmed)
-	}
-
-	known := exec.AST().Types["NoMailReason"].EnumValues.ForName(name)
-	if known == nil || d.State == lead.Dismissed { // The words of a dismissal are an operator's.
-		return "", why
-	}
-	return schema.NoMailReason(known.Name), known.Description
-}
 
 // NoMailReason returns the reason why the visitor of a lead has not received a mail. It
 // is empty if the mail was sent, or if no reason is recorded.
-func NoMailReason(l lead.Lead) schema.NoMailReason {
+func NoMailReason(l lead.Lead) lead.NoMailReason {
 	for _, d := range l.Deliveries {
-		value, words := Reason(d)
-		if value == "" && words != "" {
-			value = schema.NoMailReasonFailed
+		code := d.Code
+		if code == "" && d.Why() != "" {
+			code = lead.MailFailed
 		}
-		if d.Target == lead.VisitorMail && value != schema.NoMailReasonUnconfirmed {
-			return value
+		if d.Target == lead.VisitorMail && d.Event == lead.Created && code != lead.MailUnconfirmed {
+			return code
 		}
 	}
 
 	switch {
 	case l.InReview:
-		return schema.NoMailReasonInReview
+		return lead.MailInReview
 	case l.Rejected:
-		return schema.NoMailReasonLeadRejected
+		return lead.MailLeadRejected
 	}
 	return ""
 }
 
 // unsent returns the decision not to send a mail.
-func unsent(reason schema.NoMailReason) error { return &queue.UnsentError{Reason: string(reason)} }
+func unsent(code lead.NoMailReason) error { return &queue.UnsentError{Code: code} }
 
-// SendVisitorMail sends the confirmation to a visitor. Its result does not affect the
-// state of the lead.
+// SendVisitorMail sends the confirmation to a visitor, or the response to a request for
+// deletion. Its result does not affect the state of the lead.
 func (s *Service) SendVisitorMail(ctx context.Context, t *queue.Try) error {
-	to := t.VisitorAddress()
+	to := t.Address()
 	switch {
 	case t.Arrived(partOf(to)):
 		return nil
 	case s.Sender == nil:
-		return unsent(schema.NoMailReasonNoMailServer)
+		return unsent(lead.NoMailServer)
 	case !s.Visitors:
-		return unsent(schema.NoMailReasonVisitorMailOff)
+		return unsent(lead.VisitorMailOff)
 	case s.RefuseTests && mail.IsTest(to):
-		return unsent(schema.NoMailReasonTestAddress)
+		return unsent(lead.TestAddress)
 	}
 
+	m, err := s.visitorMail(ctx, t, to)
+	if err != nil {
+		return err
+	}
+	s.address(m, t, lead.VisitorMail, to)
+	err = s.sendPart(ctx, t, m)
+	switch {
+	case errors.Is(err, mail.ErrNoMailbox):
+		return unsent(lead.NoMailbox)
+	case errors.Is(err, mail.ErrRefused):
+		return &queue.UnsentError{Code: lead.MailRefused, Err: err}
+	}
+	return err
+}
+
+// visitorMail composes the mail for a delivery to a visitor. Only confirmations are limited:
+// an operator decides about the others.
+func (s *Service) visitorMail(ctx context.Context, t *queue.Try, to string) (*mail.Message, error) {
+	locale := schema.LocaleOrDefault(t.Locale)
+	if t.Event() == lead.DeletionDeclined {
+		m, err := s.declinedMail(ctx, t.Lead, locale)
+		if err != nil {
+			err = composing(err)
+		}
+		return m, err
+	}
+
+	address, err := s.addressHash(ctx, to)
+	if err != nil {
+		return nil, err
+	}
 	over, until, err := s.Store.ClaimMail(ctx, store.MailClaim{
 		LeadID:  t.ID,
 		Sending: t.Sending(),
-		Address: s.addressHash(to),
+		Address: address,
 		PerHour: s.PerHour,
 		Now:     s.Now(),
 	})
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case over != "":
-		return &queue.UnsentError{Reason: string(over), Until: until}
+		return nil, &queue.UnsentError{Code: over, Until: until}
 	}
 
-	if to != t.Contact.Email { // The PDF shows the corrected address. If this fails, it does within an hour.
+	if to != t.Contact.Email { // The PDF leaves the address out. If this fails, it does within an hour.
 		_, _ = s.PDFs.Cache.Clear(ctx, cache.Pattern(lead.PDFKey(t.ID)+"*"))
 	}
-	m, err := s.VisitorMail(ctx, t.Lead, schema.LocaleOrDefault(t.Locale))
+	m, err := s.VisitorMail(ctx, t.Lead, locale)
 	if err != nil {
-		return composing(err)
+		return nil, composing(err)
 	}
-	s.address(m, t, lead.VisitorMail, to)
-	err = s.sendPart(ctx, t, m)
-	if errors.Is(err, mail.ErrNoMailbox) {
-		return unsent(schema.NoMailReasonNoMailbox)
-	}
-	return err
+	return m, nil
 }
 
-// SendSalesMail notifies sales of a lead, with a separate mail for each recipient. The
+// SendSalesMail notifies sales of a lead, with a separate mail for each recipient. Of a
+// request for deletion it also notifies the owner of the lead. The
 // delivery is rejected only if all mails are. Recipients that already got the mail are
 // skipped.
 func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
@@ -123,14 +132,18 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 			Detail: "SMTP_URL was not set",
 		}
 	}
-	m, err := s.SalesMail(ctx, t.Lead, s.SalesLocale)
+	compose, recipients := s.SalesMail, s.SalesTo
+	if t.Event() == lead.DeletionRequested {
+		compose, recipients = s.deletionMail, s.withOwner(t.Owner)
+	}
+	m, err := compose(ctx, t.Lead, s.SalesLocale)
 	if err != nil {
 		return composing(err)
 	}
 
-	errs := make([]error, len(s.SalesTo))
+	errs := make([]error, len(recipients))
 	var group sync.WaitGroup
-	for i, to := range s.SalesTo {
+	for i, to := range recipients {
 		if t.Arrived(partOf(to)) {
 			continue
 		}
@@ -211,27 +224,37 @@ func composing(err error) error {
 // VisitorMail composes the mail to a visitor with the current PDF. The recipient
 // and id are not set.
 func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
-	file, err := s.PDFs.Quote(ctx, l.ID, &locale)
+	file, err := s.PDFs.QuotePDF(ctx, l.ID, &locale)
 	if err != nil {
 		return nil, err
 	}
 
 	d, settings := s.PDFs.Summarized(ctx, l, locale)
-	link := ""
-	if s.SiteURL != "" {
-		link = s.SiteURL + l.PagePath()
-	}
-	m, err := compose.Visitor(&d, link, mail.Attachment{
+	m, err := compose.Visitor(&d, s.page(l), mail.Attachment{
 		Name:        file.FileName,
 		ContentType: file.ContentType,
 		Content:     file.Content,
 	})
 
-	if settings != nil && settings.Shown.ContactEmail != nil && s.formats.Email(*settings.Shown.ContactEmail) {
-		m.ReplyTo = *settings.Shown.ContactEmail
-	}
+	m.ReplyTo = s.replyTo(settings)
 	m.From = s.mailFrom(&d)
 	return &m, err
+}
+
+// page returns the absolute address of a lead's page, or an empty string if it is not known.
+func (s *Service) page(l *lead.Lead) string {
+	if s.SiteURL == "" {
+		return ""
+	}
+	return s.SiteURL + l.PagePath()
+}
+
+// replyTo returns the address of the firm for replies, or an empty string if it has none.
+func (s *Service) replyTo(settings *content.Settings) string {
+	if settings == nil || settings.Shown.ContactEmail == nil || !s.formats.Email(*settings.Shown.ContactEmail) {
+		return ""
+	}
+	return *settings.Shown.ContactEmail
 }
 
 // SalesMail composes the mail to sales. The recipient and id are not set.
@@ -263,10 +286,16 @@ const maxOthers = 5
 // reference returns the reference of a lead and its address in the inbox, if that is known.
 func (s *Service) reference(id string) compose.Reference {
 	r := compose.Reference{Name: lead.Reference(id)}
-	if s.Inbox != "" {
-		r.Link = s.Inbox + "#leads?" + url.Values{"search": {r.Name}}.Encode()
-	}
+	r.Link = Link(s.Inbox, r.Name)
 	return r
+}
+
+// Link returns the address of a lead in the inbox, or an empty string if the inbox has none.
+func Link(inbox, reference string) string {
+	if inbox == "" {
+		return ""
+	}
+	return inbox + "#leads?" + url.Values{"search": {reference}}.Encode()
 }
 
 func (s *Service) mailFrom(d *pdf.Document) netmail.Address {
@@ -280,10 +309,14 @@ func (s *Service) mailFrom(d *pdf.Document) netmail.Address {
 // address sets the recipient, id and name of a mail.
 func (s *Service) address(m *mail.Message, t *queue.Try, target lead.Target, to string) {
 	m.To = to
-	m.ID = s.messageID(t.ID, target, t.Sending())
-	m.Name = t.ID + "-" + strings.ReplaceAll(string(target), "_", "-")
-	if t.Sending() > 0 {
-		m.Name += fmt.Sprintf("-%d", t.Sending())
+	m.ID = s.messageID(t.ID, target, t.Event(), t.Number())
+	m.Name = t.ID + "-" + string(target)
+	if t.Event() != lead.Created {
+		m.Name += "-" + string(t.Event())
+	}
+	m.Name = strings.ReplaceAll(m.Name, "_", "-")
+	if t.Number() > 1 {
+		m.Name += fmt.Sprintf("-%d", t.Number()-1)
 	}
 }
 

@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/store"
-	"siteapi/schema"
 	"siteapi/schema/exec"
 )
 
-// The manual lists every reason by its name, and by its words except for a failure, which
-// has its own. The names by which the store returns limits are among them.
+// The manual lists every reason by its name, and by its words except for failures, which
+// have the mail server's.
 func TestReasonsAreDocumented(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("../../cmd/siteapi/OPERATIONS.md")
@@ -23,74 +21,73 @@ func TestReasonsAreDocumented(t *testing.T) {
 	values := exec.AST().Types["NoMailReason"].EnumValues
 	for _, value := range values {
 		row := "| `" + value.Name + "`: " + strings.TrimSuffix(value.Description, ".")
-		switch schema.NoMailReason(value.Name) {
-		case schema.NoMailReasonFailed:
-			row = "| `FAILED`: "
-		case schema.NoMailReasonUnconfirmed: // in the table of the mail server's responses
+		switch code := lead.NoMailReason(value.Name); code {
+		case lead.MailFailed, lead.MailRefused:
+			row = "| `" + value.Name + "`: "
+		case lead.MailUnconfirmed: // in the table of the mail server's responses
 			row = "`UNCONFIRMED`"
+		default:
+			if code != lead.MailInReview && code != lead.MailLeadRejected && code.Words() != value.Description {
+				t.Errorf("%s is described as %q", code, code.Words())
+			}
 		}
 		if !strings.Contains(text, strings.ToLower(row)) {
 			t.Errorf("OPERATIONS.md has no %q", row)
 		}
 	}
 
-	for _, limit := range []store.MailLimit{
-		store.AddressLimit, store.NetworkLimit, store.WaitingLimit, store.ServiceLimit,
-	} {
-		if values.ForName(string(limit)) == nil {
-			t.Errorf("the schema has no %s", limit)
-		}
-	}
 }
 
-// TestNoMailReason reads what a store may have about the mail to a visitor: names of the
-// schema, sentences of earlier versions, messages of failures and words of operators.
+// TestNoMailReason reads what a store may have about the mail to a visitor: codes, messages
+// of failures, and words of operators, which may look like a code.
 func TestNoMailReason(t *testing.T) {
 	t.Parallel()
-	mail := func(state lead.DeliveryState, reason string) lead.Delivery {
-		return lead.Delivery{Target: lead.VisitorMail, State: state, Reason: reason}
+	mail := func(state lead.DeliveryState, code lead.NoMailReason, errs ...string) lead.Delivery {
+		d := lead.Delivery{Target: lead.VisitorMail, State: state, Code: code}
+		for _, err := range errs {
+			d.Errors = append(d.Errors, lead.Attempt{Error: err})
+		}
+		return d
 	}
-	waits := func(reason string) lead.Delivery {
-		return lead.Delivery{Target: lead.VisitorMail, State: lead.Retrying, Paused: reason}
-	}
-	failedOnce := mail(lead.Retrying, "")
-	failedOnce.Errors = []lead.Attempt{{Error: "mail: sending: unavailable"}}
-	limited := failedOnce // the current pause takes precedence over an earlier failure
-	limited.Paused = string(store.ServiceLimit)
-	toSales := waits(lead.ErrUnconfirmed.Error())
+	paused := mail(lead.Pending, "")
+	paused.Paused = "smtp: sending a mail: refused"
+	toSales := mail(lead.Retrying, lead.MailUnconfirmed)
 	toSales.Target = lead.SalesMail
-	dismissed := lead.Delivery{Target: lead.CRM, State: lead.Dismissed, Reason: "NO_MAILBOX"}
+	const message = "mail: sending: rejected (552 too big)"
 
 	for name, c := range map[string]struct {
 		delivery lead.Delivery
-		value    schema.NoMailReason // of the delivery
 		words    string
-		lead     schema.NoMailReason // of the lead
+		lead     lead.NoMailReason
 	}{
-		"decided":                {mail(lead.NotSent, "NO_MAILBOX"), "NO_MAILBOX", "There is no such mailbox.", "NO_MAILBOX"},
-		"off from the start":     {mail(lead.NotSent, "VISITOR_MAIL_OFF"), "VISITOR_MAIL_OFF", "VISITOR_MAIL was off.", "VISITOR_MAIL_OFF"},
-		"waits for its turn":     {waits("SERVICE_LIMIT"), "SERVICE_LIMIT", "The hourly limit VISITOR_MAILS_PER_HOUR was reached.", "SERVICE_LIMIT"},
-		"limited after failures": {limited, "SERVICE_LIMIT", "The hourly limit VISITOR_MAILS_PER_HOUR was reached.", "SERVICE_LIMIT"},
-		"failed once":            {failedOnce, "", "mail: sending: unavailable", "FAILED"},
-		"a server's message":     {mail(lead.NotSent, "mail: sending: rejected (552 too big)"), "", "mail: sending: rejected (552 too big)", "FAILED"},
-		"an earlier version":     {mail(lead.NotSent, "VISITOR_MAIL was off"), "", "VISITOR_MAIL was off", "FAILED"},
-		"maybe arrived":          {waits(lead.ErrUnconfirmed.Error()), "UNCONFIRMED", "It was handed over but not confirmed, so it may have arrived.", ""},
-		"maybe arrived at sales": {toSales, "UNCONFIRMED", "It was handed over but not confirmed, so it may have arrived.", ""},
-		"on its way":             {mail(lead.Pending, ""), "", "", ""},
-		"arrived":                {mail(lead.Delivered, ""), "", "", ""},
-		"an operator's words":    {dismissed, "", "NO_MAILBOX", ""},
+		"decided":                {mail(lead.NotSent, lead.NoMailbox), "There is no such mailbox.", "NO_MAILBOX"},
+		"off from the start":     {mail(lead.NotSent, lead.VisitorMailOff), "VISITOR_MAIL was off.", "VISITOR_MAIL_OFF"},
+		"waits for its turn":     {mail(lead.Retrying, lead.ServiceLimit), lead.ServiceLimit.Words(), "SERVICE_LIMIT"},
+		"limited after failures": {mail(lead.Retrying, lead.ServiceLimit, message), lead.ServiceLimit.Words(), "SERVICE_LIMIT"},
+		"failed once":            {mail(lead.Retrying, "", message), message, "FAILED"},
+		"failed twice":           {mail(lead.Retrying, "", "mail: sending: unavailable", message), message, "FAILED"},
+		"rejected":               {mail(lead.NotSent, lead.MailFailed, message), message, "FAILED"},
+		"refused":                {mail(lead.NotSent, lead.MailRefused, message), message, "REFUSED"},
+		"paused":                 {paused, "smtp: sending a mail: refused", "FAILED"},
+		"maybe arrived":          {mail(lead.Retrying, lead.MailUnconfirmed), lead.MailUnconfirmed.Words(), ""},
+		"maybe arrived at sales": {toSales, lead.MailUnconfirmed.Words(), ""},
+		"on its way":             {mail(lead.Pending, ""), "", ""},
+		"arrived":                {mail(lead.Delivered, "", message), "", ""},
+		"an operator's words": {
+			lead.Delivery{Target: lead.CRM, State: lead.Dismissed, Reason: "NO_MAILBOX"}, "NO_MAILBOX", "",
+		},
 	} {
-		value, words := Reason(c.delivery)
+		c.delivery.Event = lead.Created
 		ofLead := NoMailReason(lead.Lead{Deliveries: []lead.Delivery{{Target: lead.CMS}, c.delivery}})
-		if value != c.value || words != c.words || ofLead != c.lead {
-			t.Errorf("%s: %q %q, the lead %q", name, value, words, ofLead)
+		if words := c.delivery.Why(); words != c.words || ofLead != c.lead {
+			t.Errorf("%s: %q, the lead %q", name, words, ofLead)
 		}
 	}
 
-	if got := NoMailReason(lead.Lead{InReview: true}); got != schema.NoMailReasonInReview {
+	if got := NoMailReason(lead.Lead{InReview: true}); got != lead.MailInReview {
 		t.Errorf("in review: %q", got)
 	}
-	if got := NoMailReason(lead.Lead{Rejected: true}); got != schema.NoMailReasonLeadRejected {
+	if got := NoMailReason(lead.Lead{Rejected: true}); got != lead.MailLeadRejected {
 		t.Errorf("rejected: %q", got)
 	}
 }

@@ -18,18 +18,20 @@ import (
 // NotifyOwner returns the keyed hash of the address of an operator who gets a mail about
 // leads that the caller assigns. It is empty if there is no mail: leads are unassigned or
 // assigned to oneself, or no mails are sent.
-func (s *Service) NotifyOwner(ctx context.Context, owner string) string {
+func (s *Service) NotifyOwner(ctx context.Context, owner string) (string, error) {
 	caller := request.CallerFrom(ctx).Operator
 	toOneself := owner == caller.Email || // The subject may be the address.
 		strings.EqualFold(owner, strings.TrimPrefix(caller.Actor, request.AccountPrefix))
 	if s.Sender == nil || owner == "" || toOneself {
-		return ""
+		return "", nil
 	}
-	return s.ownerHash(owner)
+	return s.ownerHash(ctx, owner)
 }
 
 // ownerHash returns the keyed hash of an owner's address.
-func (s *Service) ownerHash(owner string) string { return hash(s.Key, "owner", mailbox.Key(owner)) }
+func (s *Service) ownerHash(ctx context.Context, owner string) (string, error) {
+	return s.Store.Hash(ctx, "owner", mailbox.Key(owner))
+}
 
 // SendOwnerMail sends an operator the references of newly assigned leads. It omits leads
 // that were erased or reassigned in the meantime. The mail has no contact data.
@@ -39,7 +41,11 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 		if err != nil {
 			return err
 		}
-		if l.Owner != "" && s.ownerHash(l.Owner) == m.Owner {
+		owner, err := s.ownerHash(ctx, l.Owner)
+		if err != nil {
+			return err
+		}
+		if l.Owner != "" && owner == m.Owner {
 			assigned = append(assigned, l)
 		}
 	}
@@ -47,12 +53,13 @@ func (s *Service) SendOwnerMail(ctx context.Context, m queue.OwnerMail) error {
 		s.Log.Info().Int64("job", m.ID).Int("leads", len(m.Leads)).Int("omitted", omitted).
 			Msg("omitting erased or reassigned leads from a mail to an owner")
 	}
-	if s.Sender == nil || len(assigned) == 0 {
-		return nil
-	}
-	if s.RefuseTests && mail.IsTest(assigned[0].Owner) {
-		s.Log.Info().Int64("job", m.ID).Msg("not sending the mail to an owner: the address is reserved for tests")
-		return nil
+	switch {
+	case len(assigned) == 0:
+		return unsent("")
+	case s.Sender == nil:
+		return unsent(lead.NoMailServer)
+	case s.RefuseTests && mail.IsTest(assigned[0].Owner):
+		return unsent(lead.TestAddress)
 	}
 
 	message, err := s.ownerMail(ctx, assigned)

@@ -9,27 +9,28 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/executor"
-	"siteapi/resolvers/leadmail"
 	"siteapi/schema"
+	"siteapi/schema/request"
 )
 
-// DeliveryPage resolves the root field `deliveries`.
-func (r *Resolver) DeliveryPage(
-	ctx context.Context, f store.DeliveryFilter, of, after string,
+// Deliveries resolves the root field `deliveries`.
+func (r *Resolver) Deliveries(
+	ctx context.Context, of *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string,
 ) (*schema.DeliveryConnection, error) {
-	if of != "" {
-		found, err := r.Named(ctx, of)
+	f := store.DeliveryFilter{States: state, Target: schema.ValueOr(target, "")}
+	if name := schema.ValueOr(of, ""); name != "" {
+		found, err := r.Named(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		f.Leads = idsOf(found)
 	}
 	var err error
-	if f.After, err = schema.CursorNumber(after); err != nil {
+	if f.After, err = schema.CursorNumber(schema.ValueOr(after, "")); err != nil {
 		return nil, err
 	}
 
-	limit := f.Limit
+	limit := schema.ValueOr(first, schema.DefaultPage)
 	f.Newest, f.Limit = true, limit+1
 	found, err := r.Store.ListDeliveries(ctx, f)
 	if err != nil {
@@ -49,7 +50,7 @@ func (r *Resolver) DeliveryPage(
 		edges[i] = &schema.DeliveryEdge{Cursor: cursors[i], Node: shown}
 	}
 
-	n := executor.Fitting(ctx, edges, func(int) string { return "" })
+	n := executor.Fitting(ctx, "edges", edges)
 	page := &schema.DeliveryConnection{
 		Edges:    edges[:n],
 		PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found)),
@@ -97,11 +98,16 @@ func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
 	return r.Store.RetryDelivery(ctx, d.ID)
 }
 
-// Retry makes the failed and retrying deliveries of a lead due now.
-func (r *Resolver) Retry(ctx context.Context, l lead.Lead) (bool, error) {
+// RetryLeads resolves the root field `retryLeads`.
+func (r *Resolver) RetryLeads(ctx context.Context, names []string) (*schema.LeadsPayload, error) {
+	return r.changeAll(ctx, names, r.retryLead)
+}
+
+// retryLead makes the failed and retrying deliveries of a lead due now.
+func (r *Resolver) retryLead(ctx context.Context, l lead.Lead) (bool, error) {
 	retried := false
 	for _, d := range l.Deliveries {
-		if d.State != lead.Failed && d.State != lead.Retrying {
+		if d.State != lead.Failed && d.State != lead.Retrying && d.Code != lead.MailRefused {
 			continue
 		}
 		if err := r.retry(ctx, d); err != nil {
@@ -115,10 +121,13 @@ func (r *Resolver) Retry(ctx context.Context, l lead.Lead) (bool, error) {
 	return true, nil
 }
 
-// Resend delivers a lead to a target again, unless a delivery is under way. A non-empty
-// email corrects the address of the visitor's mail.
-func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
-	return func(ctx context.Context, l lead.Lead) (bool, error) {
+// ResendLead resolves the root field `resendLead`. A corrected address is that of the
+// visitor's mail.
+func (r *Resolver) ResendLead(
+	ctx context.Context, name string, target lead.Target, corrected *string,
+) (*schema.LeadPayload, error) {
+	email := schema.CleanEmail(schema.ValueOr(corrected, ""))
+	return r.change(ctx, name, func(ctx context.Context, l lead.Lead) (bool, error) {
 		switch {
 		case email != "" && target != lead.VisitorMail:
 			return false, schema.BadInput(schema.Conflict("email", "target", "can only be given with VISITOR_MAIL"))
@@ -136,7 +145,7 @@ func (r *Resolver) Resend(target lead.Target, email string) LeadChange {
 			err = schema.NewError(schema.CodeConflict, "The mail is under way: correct its address afterward.")
 		}
 		return err == nil, err
-	}
+	})
 }
 
 // resend delivers a lead to a target again and records it in the audit. A non-empty email
@@ -150,31 +159,18 @@ func (r *Resolver) resend(ctx context.Context, leadID string, target lead.Target
 	return r.Store.ResendLead(ctx, leadID, target, email, entry)
 }
 
-// RetryDelivery resolves the root field `retryDelivery`.
-func (r *Resolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
-	return r.changeDelivery(ctx, id, r.retry)
-}
-
 // DismissDelivery resolves the root field `dismissDelivery`. The reason may name the
 // visitor, so it is stored with the delivery and not in the audit.
-func (r *Resolver) DismissDelivery(ctx context.Context, id, reason string) (*schema.Delivery, error) {
-	return r.changeDelivery(ctx, id, func(ctx context.Context, d lead.Delivery) error {
-		entry := r.Operators.Entry(ctx, schema.AuditActionDismissed, d.LeadID, targetDetail(d.Target))
-		dismissed, err := r.Store.DismissDelivery(ctx, d, reason, entry)
-		if err == nil && !dismissed {
-			err = schema.BadRequest("Only a failed delivery can be dismissed.")
-		}
-		return err
-	})
-}
-
-// changeDelivery changes the delivery with an id, and returns it.
-func (r *Resolver) changeDelivery(
-	ctx context.Context, id string, change func(ctx context.Context, d lead.Delivery) error,
-) (*schema.Delivery, error) {
+func (r *Resolver) DismissDelivery(ctx context.Context, id, reason string) (*schema.DeliveryPayload, error) {
 	d, err := r.delivery(ctx, id)
-	if err == nil {
-		err = change(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+
+	entry := r.Operators.Entry(ctx, schema.AuditActionDismissed, d.LeadID, targetDetail(d.Target))
+	dismissed, err := r.Store.DismissDelivery(ctx, d, reason, entry)
+	if err == nil && !dismissed {
+		err = schema.BadRequest("Only a failed delivery can be dismissed.")
 	}
 	if err == nil {
 		d, err = r.delivery(ctx, id)
@@ -184,57 +180,102 @@ func (r *Resolver) changeDelivery(
 	}
 
 	l, err := r.Find(ctx, d.LeadID)
+	if isNotFound(err) { // A delivery of an event may outlive its lead.
+		return &schema.DeliveryPayload{Delivery: newDelivery(d, nil)}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return newDelivery(d, newLead(l)), nil
+	return &schema.DeliveryPayload{Delivery: newDelivery(d, newLead(l))}, nil
 }
+
+// maxRetried is how many deliveries the response to a retry shows.
+const maxRetried = 500
 
 // RetryDeliveries resolves the root field `retryDeliveries`.
 func (r *Resolver) RetryDeliveries(
-	ctx context.Context, all bool, f store.DeliveryFilter, ids []string,
-) (n int, err error) {
-	var list []lead.Delivery
+	ctx context.Context, ids []string, all bool, state []lead.DeliveryState, target *lead.Target,
+) (*schema.DeliveriesPayload, error) {
+	list, err := r.retriable(ctx, ids, all, state, target)
+	if err != nil {
+		return nil, err
+	}
+
+	sum, shown := &schema.DeliveriesPayload{Deliveries: []*schema.Delivery{}}, []lead.Delivery{}
+	for _, d := range list {
+		err := r.retry(ctx, d)
+		if err == nil && len(shown) < maxRetried && executor.Selects(ctx, "deliveries") {
+			d, err = r.delivery(ctx, strconv.FormatInt(d.ID, 10))
+			shown = append(shown, d)
+		}
+		switch {
+		case err == nil:
+			sum.Changed++
+		case !isNotFound(err):
+			return nil, err
+		}
+	}
+
+	leads, err := r.leadsOf(ctx, shown)
+	for _, d := range shown {
+		sum.Deliveries = append(sum.Deliveries, newDelivery(d, leads[d.LeadID]))
+	}
+	sum.Deliveries = sum.Deliveries[:executor.Fitting(ctx, "deliveries", sum.Deliveries)]
+	return sum, err
+}
+
+// retriable returns the deliveries with these ids and, if all is set, those that have not
+// arrived, which requires an admin.
+func (r *Resolver) retriable(
+	ctx context.Context, ids []string, all bool, state []lead.DeliveryState, target *lead.Target,
+) (list []lead.Delivery, err error) {
 	if all {
+		if !request.CallerFrom(ctx).Operator.Role.Includes(schema.RoleAdmin) {
+			return nil, schema.NeedsRole(schema.RoleAdmin)
+		}
+		f := store.DeliveryFilter{States: state, Target: schema.ValueOr(target, "")}
 		if f.States == nil {
 			f.States = []lead.DeliveryState{lead.Pending, lead.Retrying, lead.Failed}
 		}
 		if list, err = r.Store.ListDeliveries(ctx, f); err != nil {
-			return 0, err
+			return nil, err
 		}
+	}
+	if all && state == nil {
+		refused, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{
+			States: []lead.DeliveryState{lead.NotSent},
+			Target: schema.ValueOr(target, ""),
+			Code:   lead.MailRefused,
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, refused...)
 	}
 	for _, id := range ids {
 		d, err := r.delivery(ctx, id)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		list = append(list, d)
 	}
-
-	for _, d := range list {
-		err := r.retry(ctx, d)
-		if err == nil {
-			n++
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return n, err
-		}
-	}
-	return n, nil
+	return list, nil
 }
 
 // newDelivery converts a delivery to the schema's type. The lead is nil if it was erased.
 func newDelivery(d lead.Delivery, of *schema.Lead) *schema.Delivery {
-	noMail, reason := leadmail.Reason(d)
 	shown := &schema.Delivery{
 		ID:           strconv.FormatInt(d.ID, 10),
 		Target:       d.Target,
+		Event:        d.Event,
+		Reference:    lead.Reference(d.LeadID),
 		State:        d.State,
 		CreatedAt:    d.CreatedAt,
 		Attempts:     pointers(d.Errors),
 		AttemptCount: d.Attempts,
 		MaxAttempts:  d.MaxAttempts,
-		Reason:       schema.Optional(reason),
-		NoMailReason: schema.Optional(noMail),
+		Reason:       schema.Optional(d.Why()),
+		NoMailReason: schema.Optional(d.Code),
 		Email:        schema.Optional(d.Recipient),
 		Lead:         of,
 	}

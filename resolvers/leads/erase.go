@@ -1,6 +1,7 @@
 package leads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,57 +19,61 @@ import (
 
 // States of a place in the receipt.
 const (
-	placeUnknown = "unknown"
-	placeEmpty   = "nothing there"
-	placeFound   = "found" // data was found and not erased
-	placeErased  = "erased"
-	placeFailed  = "failed" // searching or erasing failed
-	placeKept    = "kept"   // kept for the next erasure, because another place failed
+	placeUnknown = schema.ErasureStateUnknown
+	placeEmpty   = schema.ErasureStateNothingThere
+	placeFound   = schema.ErasureStateFound
+	placeErased  = schema.ErasureStateErased
+	placeFailed  = schema.ErasureStateFailed
+	placeKept    = schema.ErasureStateKept
+	// Its receiver is notified of the erasure.
+	placeAnnounced = schema.ErasureStateAnnounced
 )
 
 // place is a system that may store data about an address, with its entry in the receipt.
 type place struct {
 	schema.ErasurePlace
-	find  counting // counts the data; nil: not searchable
-	erase counting // may also erase and count data that find missed
+	find    counting            // counts the data; nil: not searchable
+	erase   counting            // may also erase and count data that find missed
+	end     schema.ErasureState // the state after the erasure, if data was found
+	remains []string            // what stays there, in words
 }
 
 // counting finds or erases data about an address and returns the number of items.
 type counting = func(context.Context) (int, error)
 
-// erasure removes everything that is stored about an address.
+// erasure removes everything that is stored about a person, or about one lead of a person
+// whose other leads stay.
 type erasure struct {
 	*Resolver
-	email      string   // the given spelling
-	spellings  []string // possible spellings of the address in the CMS and the CRM
-	shared     []string // copies that stay because other leads share them
-	entry      store.AuditEntry
-	stored     []string // ids of the leads in the database
-	known      []string // ids of the leads in the database or the CMS
-	deliveries int      // number of their deliveries
+	email     string      // the given address; empty: only a lead is erased
+	reference string      // of that lead
+	leads     []lead.Lead // those in the database
+	spellings []string    // possible spellings of the address in the CMS and the CRM
+	typed     []string    // other addresses of the leads, which may be other people's
+	known     []string    // ids of the leads in the database or the CMS
+	remains   []string    // what stays, although it was found
+	entry     store.AuditEntry
 }
 
-// Erase resolves the root field `eraseLeads`. It searches all places for data about an e-mail address and, unless this is a dry
-// run, erases it. The receipt reports failures.
+// EraseLeads resolves the root field `eraseLeads`. It searches all places for data about an e-mail address or a lead and, unless
+// this is a dry run, erases it. The receipt reports failures.
 //
-// An interrupted erasure can be repeated. Deliveries are removed first, so that no erased
+// An interrupted erasure can be repeated. Deliveries are ended first, so that no erased
 // data is sent again. The CMS, the CRM and mail files follow, then the database, which
 // has the ids to search for. The cache is last, so that no request fills it again. After a
 // failure, the data that is left in the database and the cache stays for the repetition.
 //
 // Each lead is erased together with its audit entry. If no lead is stored, there is one
 // entry without a lead. A dry run is recorded like a listing of leads.
-func (r *Resolver) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
-	e := &erasure{
-		Resolver: r,
-		email:    crm.Address(schema.CleanEmail(email)),
-		entry:    r.Operators.Entry(ctx, schema.AuditActionErased, "", nil),
-	}
-	if err := e.findLeads(ctx); err != nil {
+func (r *Resolver) EraseLeads(
+	ctx context.Context, email, name *string, dryRun bool,
+) (*schema.ErasureReceipt, error) {
+	e := &erasure{Resolver: r, entry: r.Operators.Entry(ctx, schema.AuditActionErased, "", nil)}
+	if err := e.find(ctx, schema.ValueOr(email, ""), schema.ValueOr(name, "")); err != nil {
 		return nil, err
 	}
 	if dryRun {
-		detail := operators.ListDetail(ctx, len(e.stored))
+		detail := operators.ListDetail(ctx, len(e.leads))
 		if err := r.Operators.Record(ctx, schema.AuditActionListed, "", detail); err != nil {
 			return nil, err
 		}
@@ -83,7 +88,7 @@ func (r *Resolver) Erase(ctx context.Context, email string, dryRun bool) (*schem
 		return e.receipt(places, dryRun), nil
 	}
 
-	if len(e.stored) == 0 {
+	if len(e.leads) == 0 {
 		if err := r.Store.Record(ctx, e.entry); err != nil {
 			return nil, err
 		}
@@ -100,44 +105,96 @@ func (r *Resolver) Erase(ctx context.Context, email string, dryRun bool) (*schem
 	return e.receipt(places, dryRun), nil
 }
 
-// findLeads finds the leads in the database, and the spellings of their addresses. An address
-// that was corrected and that other leads have may be another person's: its data stay.
+// find finds the leads of an address, or the lead that a person names. The only lead of its
+// person is erased with all data about the address.
+func (e *erasure) find(ctx context.Context, email, name string) error {
+	if (email == "") == (name == "") {
+		return schema.BadRequest("Either `email` or `lead` must be given.")
+	}
+	if email != "" {
+		e.email = crm.Address(schema.CleanEmail(email))
+		return e.findLeads(ctx)
+	}
+
+	l, err := e.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	address := crm.Address(cmp.Or(recipient(l), l.Contact.Email))
+	found, _, err := e.list(ctx, store.Filter{Email: address})
+	if err != nil {
+		return fmt.Errorf("looking for other leads: %w", err)
+	}
+	if len(found) == 1 {
+		e.email = address
+		return e.findLeads(ctx)
+	}
+	e.reference = lead.Reference(l.ID)
+	e.setLeads(address, []lead.Lead{l})
+	return nil
+}
+
+// recipient returns the address to which an operator corrected that of a lead, or nothing.
+func recipient(l lead.Lead) string {
+	for _, d := range l.Deliveries {
+		if d.Recipient != "" {
+			return d.Recipient
+		}
+	}
+	return ""
+}
+
+// findLeads finds the leads of the given address in the database, and its spellings.
 func (e *erasure) findLeads(ctx context.Context) error {
-	leads, _, err := e.list(ctx, store.Filter{Email: e.email})
+	found, _, err := e.list(ctx, store.Filter{Email: e.email})
 	if err != nil {
 		return fmt.Errorf("looking for leads: %w", err)
 	}
 
-	e.stored, e.known = idsOf(leads), idsOf(leads)
+	e.setLeads(e.email, found)
 	e.spellings = []string{e.email, mailbox.Key(e.email)}
-	for _, l := range leads {
-		e.deliveries += len(l.Deliveries)
-		address := crm.Address(l.Contact.Email)
-		typed, _, err := e.list(ctx, store.Filter{Email: address})
-		if err != nil {
-			return fmt.Errorf("looking for other leads: %w", err)
-		}
-		if slices.ContainsFunc(typed, func(l lead.Lead) bool { return !slices.Contains(e.stored, l.ID) }) {
-			e.shared = append(e.shared, "the contact of "+address+" in the CRM, which other leads have")
-		} else {
-			e.spellings = append(e.spellings, address)
+	for _, l := range found {
+		for _, address := range []string{l.Contact.Email, recipient(l)} {
+			if mailbox.Key(address) == mailbox.Key(e.email) {
+				e.spellings = append(e.spellings, crm.Address(address))
+			}
 		}
 	}
 	e.spellings = unique(e.spellings)
 	return nil
 }
 
+// setLeads sets the leads to erase, and their addresses that are not the person's.
+func (e *erasure) setLeads(email string, found []lead.Lead) {
+	e.leads, e.known = found, idsOf(found)
+	for _, l := range found {
+		if address := crm.Address(l.Contact.Email); mailbox.Key(address) != mailbox.Key(email) {
+			e.typed = append(e.typed, address)
+		}
+	}
+	e.typed = unique(e.typed)
+}
+
 // outside returns the places outside the leads' tables: deliveries and their targets.
 func (e *erasure) outside() []*place {
+	deliveries := 0
+	for _, l := range e.leads {
+		for _, d := range l.Deliveries {
+			if !d.OutlivesLead() {
+				deliveries++
+			}
+		}
+	}
+
 	return []*place{
-		newPlace("deliveries", "deliveries",
-			func(context.Context) (int, error) { return e.deliveries, nil }, e.endDeliveries),
-		newPlace("cms", "documents", e.findDocuments, func(ctx context.Context) (int, error) {
+		newPlace(schema.ErasurePlaceNameDeliveries, "deliveries",
+			func(context.Context) (int, error) { return deliveries, nil }, e.endDeliveries),
+		newPlace(schema.ErasurePlaceNameCms, "documents", e.findDocuments, func(ctx context.Context) (int, error) {
 			return 0, e.CMS.Erase(ctx, e.known)
 		}),
 		e.deals(),
-		newPlace("crm", "contacts", e.findContacts, e.eraseContacts),
-		newPlace("mail", "files",
+		e.contacts(),
+		newPlace(schema.ErasurePlaceNameMail, "files",
 			func(context.Context) (int, error) { return e.MailFiles.Count(e.known) },
 			func(context.Context) (int, error) { return e.MailFiles.Erase(e.known) }),
 	}
@@ -147,7 +204,7 @@ func (e *erasure) outside() []*place {
 func (e *erasure) inside() []*place {
 	count := func(number func(consents, sessions int64) int64) counting {
 		return func(ctx context.Context) (int, error) {
-			consents, sessions, err := e.Store.CountAddress(ctx, e.email)
+			consents, sessions, err := e.Store.CountPerson(ctx, e.email, idsOf(e.leads))
 			return int(number(consents, sessions)), err
 		}
 	}
@@ -158,19 +215,36 @@ func (e *erasure) inside() []*place {
 		return 0, errors.Join(err, e.Truncate(ctx))
 	}
 
-	pdfs := newPlace("cache", "PDFs", nil, e.ClearPDFs)
+	pdfs := newPlace(schema.ErasurePlaceNameCache, "PDFs", nil, e.ClearPDFs)
 	pdfs.Detail = new("PDFs of all visitors; the others are rendered again on request")
 
 	return []*place{
-		newPlace("database", "leads", func(context.Context) (int, error) { return len(e.stored), nil }, e.eraseLeads),
-		newPlace("database", "sessions", count(func(_, sessions int64) int64 { return sessions }), eraseAddress),
-		newPlace("database", "consents", count(func(consents, _ int64) int64 { return consents }), eraseAddress),
+		newPlace(schema.ErasurePlaceNameDatabase, "leads", func(context.Context) (int, error) { return len(e.leads), nil }, e.eraseLeads),
+		newPlace(schema.ErasurePlaceNameDatabase, "sessions", count(func(_, sessions int64) int64 { return sessions }), eraseAddress),
+		newPlace(schema.ErasurePlaceNameDatabase, "consents", count(func(consents, _ int64) int64 { return consents }), eraseAddress),
+		e.announced(),
 		pdfs,
 	}
 }
 
-func newPlace(name, unit string, find, erase counting) *place {
-	return &place{schema.ErasurePlace{Place: name, Unit: unit, State: placeUnknown}, find, erase}
+// announced returns the place of the leads that the webhook may have got. The erasure of
+// each lead notifies it; those that are left then have no receiver any more.
+func (e *erasure) announced() *place {
+	count := func(ctx context.Context) (int, error) { return e.Store.CountAnnounced(ctx, e.email, e.known) }
+	p := newPlace(schema.ErasurePlaceNameWebhook, "announced leads", count, nil)
+	p.end = placeAnnounced
+	p.erase = func(ctx context.Context) (int, error) {
+		left, err := count(ctx)
+		if err == nil && left > 0 {
+			err = errors.New("the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set")
+		}
+		return 0, err
+	}
+	return p
+}
+
+func newPlace(name schema.ErasurePlaceName, unit string, find, erase counting) *place {
+	return &place{schema.ErasurePlace{Place: name, Unit: unit, State: placeUnknown}, find, erase, placeErased, nil}
 }
 
 // search counts the data of a place.
@@ -202,12 +276,12 @@ func (p *place) run(ctx context.Context) {
 	}
 
 	n, err := p.erase(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		p.fail(err)
 		return
 	}
 	n = max(n, schema.ValueOr(p.Found, 0))
-	p.Found, p.Erased, p.State = &n, n, placeErased
+	p.Found, p.Erased, p.State = &n, n, p.end
 	if n == 0 {
 		p.State = placeEmpty
 	}
@@ -220,14 +294,16 @@ func (p *place) fail(err error) {
 // receipt sums up the results.
 func (e *erasure) receipt(places []*place, dryRun bool) *schema.ErasureReceipt {
 	r := &schema.ErasureReceipt{
-		Email:      e.email,
+		Email:      schema.Optional(e.email),
+		Lead:       schema.Optional(e.reference),
 		DryRun:     dryRun,
 		FinishedAt: time.Now().UTC().Truncate(time.Second),
-		Remains:    slices.Concat(e.OutOfReach, unique(e.shared)),
+		Remains:    slices.Concat(e.remains, e.OutOfReach()),
 	}
 
 	for _, p := range places {
 		r.Places = append(r.Places, &p.ErasurePlace)
+		r.Remains = append(p.remains, r.Remains...)
 		switch p.State {
 		case placeFound, placeKept:
 			r.Left++
@@ -239,10 +315,10 @@ func (e *erasure) receipt(places []*place, dryRun bool) *schema.ErasureReceipt {
 	return r
 }
 
-// endDeliveries removes the deliveries and waits for running attempts, at most
+// endDeliveries ends the deliveries and waits for running attempts, at most
 // [lead.Target.AttemptTime], after which the store considers them over. Half of the time
 // until the deadline of ctx, if there is one, is reserved for the other places.
-func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
+func (e *erasure) endDeliveries(ctx context.Context) (ended int, err error) {
 	limit := lead.SalesMail.AttemptTime() + time.Second
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)/2)
@@ -251,25 +327,49 @@ func (e *erasure) endDeliveries(ctx context.Context) (removed int, err error) {
 		errors.New("a delivery attempt is still running: erase again in three minutes"))
 	defer cancel()
 
-	for len(e.stored) > 0 {
-		n, running, err := e.Store.RemoveDeliveries(ctx, e.stored)
-		removed += n
-		if err != nil || running == 0 {
-			return removed, err
+	for len(e.leads) > 0 {
+		n, running, err := e.Store.EndDeliveries(ctx, idsOf(e.leads))
+		ended += n
+		if err != nil {
+			return ended, err
+		}
+		if running == 0 {
+			e.leads, _, err = e.list(ctx, store.Filter{IDs: idsOf(e.leads)}) // with all their records
+			return ended, err
 		}
 
 		select {
 		case <-waiting.Done():
-			return removed, context.Cause(waiting)
+			return ended, context.Cause(waiting)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return removed, nil
+	return ended, nil
+}
+
+// Sentences of the receipt about what stays, each followed by names. The inbox translates
+// them.
+const (
+	keptDeals    = "the CRM keeps these without the person, because sales moved them on"
+	keptCopies   = "deals that people copied, without our personal properties; the CRM's history may have former values"
+	keptContacts = "contacts that people maintain or others have, without our properties; the CRM's history may have former values"
+	keptOthers   = "documents in the CMS with this address, whose leads have another one"
+)
+
+// Kept lists these sentences.
+func Kept() []string { return []string{keptDeals, keptCopies, keptContacts, keptOthers} }
+
+// sentence returns a sentence with names, or nothing without names.
+func sentence(words string, names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{words + ": " + strings.Join(unique(names), ", ")}
 }
 
 // findDocuments searches by address, since the leads may already be erased from the
 // database. The documents of stored leads are erased as well, since an editor may have
-// changed their address.
+// changed their address. For the same reason those of other stored leads stay.
 func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 	var found []string
 	for _, email := range e.spellings {
@@ -279,68 +379,150 @@ func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 		}
 		found = append(found, ids...)
 	}
+	stored, _, err := e.list(ctx, store.Filter{IDs: append(found, "")}) // Without an id, all leads would match.
+	if err != nil {
+		return 0, err
+	}
 
-	e.known = unique(slices.Concat(found, e.stored))
-	return len(unique(found)), nil
+	own := idsOf(e.leads)
+	var others []string
+	for _, id := range idsOf(stored) {
+		if !slices.Contains(own, id) {
+			others = append(others, lead.Reference(id))
+			found = slices.DeleteFunc(found, func(other string) bool { return other == id })
+		}
+	}
+	e.remains = append(e.remains, sentence(keptOthers, others)...)
+	e.known = unique(slices.Concat(found, own))
+
+	missing, err := e.CMS.Missing(ctx, own)
+	stays := func(id string) bool { return slices.Contains(found, id) || !slices.Contains(missing, id) }
+	return len(slices.DeleteFunc(slices.Clone(e.known), func(id string) bool { return !stays(id) })), err
 }
 
 func unique(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
+// person describes the erasure to the CRM.
+func (e *erasure) person(dryRun bool) crm.Erasure {
+	person := crm.Erasure{Emails: e.spellings, Typed: e.typed, Leads: map[string]lead.Records{}, DryRun: dryRun}
+	for _, id := range e.known {
+		person.Leads[id] = lead.Records{}
+	}
+	for _, l := range e.leads {
+		person.Leads[l.ID] = l.Records()
+	}
+	return person
+}
+
 // deals returns the place of the deals in the CRM. They are erased before the contacts
 // that they are associated with.
 func (e *erasure) deals() *place {
-	p := newPlace("crm", "deals", func(ctx context.Context) (int, error) {
-		found, err := e.CRM.FindDeals(ctx, e.known, e.spellings)
-		if errors.Is(err, errors.ErrUnsupported) {
-			err = nil
-		}
-		return len(found), err
-	}, nil)
+	p := newPlace(schema.ErasurePlaceNameCrm, "deals", nil, nil)
+	run := func(dryRun bool) counting {
+		return func(ctx context.Context) (int, error) {
+			all, err := e.CRM.EraseDeals(ctx, e.person(dryRun))
+			if errors.Is(err, errors.ErrUnsupported) {
+				return 0, nil
+			}
 
-	p.erase = func(ctx context.Context) (int, error) {
-		kept, err := e.CRM.EraseDeals(ctx, e.known, e.spellings)
-		for i, id := range kept {
-			kept[i] = lead.Reference(id)
+			var moved, copies []string
+			for _, d := range all {
+				switch {
+				case d.LeadID == "":
+					copies = append(copies, d.ID)
+				case d.Fate == crm.Cleared:
+					moved = append(moved, lead.Reference(d.LeadID))
+				}
+			}
+			p.remains = sentence(keptCopies, copies)
+			for _, text := range sentence(keptDeals, moved) {
+				p.Detail = &text
+			}
+			return len(all), err
 		}
-		if len(kept) > 0 {
-			p.Detail = new("the CRM keeps these without the person, because sales moved them on: " +
-				strings.Join(kept, ", "))
-		}
-		return 0, err
 	}
+	p.find, p.erase = run(true), run(false)
 	return p
 }
 
-func (e *erasure) findContacts(ctx context.Context) (int, error) {
-	missing, err := e.CRM.Missing(ctx, e.spellings)
-	return len(e.spellings) - len(missing), err
-}
+// contacts returns the place of the contacts in the CRM.
+func (e *erasure) contacts() *place {
+	p := newPlace(schema.ErasurePlaceNameCrm, "contacts", nil, nil)
+	run := func(dryRun bool) counting {
+		return func(ctx context.Context) (n int, err error) {
+			all, err := e.CRM.EraseContacts(ctx, e.person(dryRun))
+			var kept []string
+			for _, c := range all {
+				if c.Fate != crm.Deleted {
+					kept = append(kept, c.ID)
+				}
+				if c.Fate != crm.Left {
+					n++
+				}
+			}
+			p.remains = sentence(keptContacts, kept)
 
-func (e *erasure) eraseContacts(ctx context.Context) (int, error) {
-	for _, email := range e.spellings {
-		if err := e.CRM.Erase(ctx, email); err != nil {
-			return 0, err
+			if err != nil || dryRun {
+				return n, err
+			}
+			return n, e.writeAgain(ctx, all)
 		}
 	}
-	return 0, nil
+	p.find, p.erase = run(true), run(false)
+	return p
 }
 
-// eraseLeads erases the leads from the database. It fails if another lead arrived during
-// the erasure: that lead may have been delivered.
+// writeAgain delivers the newest lead of others with an address of an erased contact to the
+// CRM again, since the contact has lost its quote, too.
+func (e *erasure) writeAgain(ctx context.Context, contacts []crm.Erased) error {
+	for _, c := range contacts {
+		var newest lead.Lead
+		for _, email := range c.Emails {
+			if c.Fate == crm.Left || !crm.Addressable(email) {
+				continue
+			}
+			found, _, err := e.list(ctx, store.Filter{Email: email})
+			if err != nil {
+				return fmt.Errorf("looking for other leads: %w", err)
+			}
+			for _, l := range found {
+				theirs := mailbox.Key(l.Contact.Email) == mailbox.Key(email) && l.Released()
+				if theirs && !slices.Contains(e.known, l.ID) && !l.SubmittedAt.Before(newest.SubmittedAt) {
+					newest = l
+				}
+			}
+		}
+
+		if newest.ID == "" {
+			continue
+		}
+		if err := e.resend(ctx, newest.ID, lead.CRM, ""); err != nil && !errors.Is(err, store.ErrUnderWay) {
+			return fmt.Errorf("delivering another lead of the contact again: %w", err)
+		}
+	}
+	return nil
+}
+
+// eraseLeads erases the leads from the database. It fails if another lead of the address
+// arrived during the erasure: that lead may have been delivered.
 func (e *erasure) eraseLeads(ctx context.Context) (int, error) {
-	for _, id := range e.stored {
-		e.entry.Lead = id
-		if err := e.Store.Erase(ctx, id, e.entry); err != nil && !errors.Is(err, store.ErrNotFound) {
+	for _, l := range e.leads {
+		e.entry.Lead = l.ID
+		if err := e.Store.Erase(ctx, l.ID, e.entry); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return 0, err
 		}
 	}
 
-	erased := len(e.stored)
-	if err := e.findLeads(ctx); err != nil {
-		return 0, err
+	erased := len(e.leads)
+	if e.email == "" {
+		return erased, nil
 	}
-	if len(e.stored) > 0 {
-		return 0, errors.New("a lead arrived in the meantime: erase again")
+	arrived, _, err := e.list(ctx, store.Filter{Email: e.email, Limit: 1})
+	if err == nil && len(arrived) > 0 {
+		err = errors.New("a lead arrived in the meantime: erase again")
+	}
+	if err != nil {
+		return 0, err
 	}
 	return erased, nil
 }

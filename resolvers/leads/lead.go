@@ -24,12 +24,14 @@ func newLead(l lead.Lead) *schema.Lead {
 		SessionID:        &l.SessionID,
 		PDFURL:           schema.Optional(l.PDFPath()),
 		QuoteURL:         schema.Optional(l.PagePath()),
+		CrmContactURL:    schema.Optional(l.Records().Contact.URL),
+		CrmDealURL:       schema.Optional(l.Records().Deal.URL),
 		Contact:          &l.Contact,
 		Locale:           schema.Optional(schema.Locale(l.Locale)),
 		Selections:       &l.Selections,
 		Estimate:         newEstimate(l.Estimate, l.ToBeAgreed()),
 		PriceStatus:      schema.Optional(l.PriceStatus),
-		Price:            l.Price,
+		Price:            newPrice(&l),
 		Message:          schema.Optional(l.Message),
 		Attribution:      newAttribution(l.Attribution),
 		FirstAttribution: newAttribution(l.FirstAttribution),
@@ -41,11 +43,14 @@ func newLead(l lead.Lead) *schema.Lead {
 		Notes:            pointers(l.Notes),
 		NoMailReason:     schema.Optional(leadmail.NoMailReason(l)),
 		Outcome:          newOutcome(l.Outcome),
+		FollowUpAt:       schema.Optional(l.FollowUpAt),
+		AnsweredAt:       schema.Optional(l.AnsweredAt),
+
+		DeletionRequestedAt: schema.Optional(l.DeletionRequestedAt),
+		DeletionDeclinedAt:  schema.Optional(l.DeletionDeclinedAt),
+		DeletionReason:      schema.Optional(l.DeletionReason),
 	}
 
-	if at := l.DeletionRequestedAt; !at.IsZero() {
-		shown.DeletionRequestedAt = &at
-	}
 	if sent := l.SentEstimate; sent != nil {
 		shown.SentEstimate = newEstimate(*sent, sent.Max == 0)
 	}
@@ -57,6 +62,34 @@ func newLead(l lead.Lead) *schema.Lead {
 
 func newEstimate(e lead.Estimate, toBeAgreed bool) *schema.LeadEstimate {
 	return &schema.LeadEstimate{Min: e.Min, Max: e.Max, Currency: e.Currency, ToBeAgreed: toBeAgreed}
+}
+
+// newPrice returns the price of a lead with its quantities, or nil if it has none.
+func newPrice(l *lead.Lead) *schema.LeadPrice {
+	if l.Price == nil {
+		return nil
+	}
+
+	p := &schema.LeadPrice{
+		Unpriced:   l.Price.Unpriced,
+		Tax:        l.Price.Tax,
+		TaxNote:    l.Price.TaxNote(),
+		Revision:   schema.Optional(l.Price.Revision),
+		ValidUntil: schema.Optional(l.Price.ValidUntil),
+		Differs:    l.Price.Differs,
+	}
+	for _, line := range l.Price.Lines {
+		shown := &schema.LeadPriceLine{Field: line.Field, Amount: line.Amount}
+		if line.Slug != "" {
+			shown.Slug = &line.Slug
+		}
+		if q := l.Selections.Quantity(line.Slug); q.Count > 0 {
+			shown.Quantity, shown.Unit = &q.Count, new(q.Unit())
+			shown.UnitPrice, shown.Flat, shown.Percent = line.UnitPrice, &line.Flat, &line.Percent
+		}
+		p.Lines = append(p.Lines, shown)
+	}
+	return p
 }
 
 // newAttribution returns an attribution, or nil if it is empty.

@@ -29,7 +29,7 @@ type Resolver struct {
 	Queue     *queue.Queue
 	Mails     *leadmail.Service
 	Log       zerolog.Logger
-	TimeZone  *time.Location // zone of the times in exports
+	TimeZone  *time.Location // zone of the months in reports
 
 	// Options returns the slugs of the CMS's options with their labels; nil without a CMS.
 	Options func(ctx context.Context) map[string]string
@@ -47,7 +47,7 @@ type Resolver struct {
 	Truncate func(ctx context.Context) error
 
 	// OutOfReach describes the copies of a lead that an erasure cannot remove.
-	OutOfReach []string
+	OutOfReach func() []string
 }
 
 // MailFiles has the mails that a service in development wrote to files, by lead id.

@@ -2,9 +2,10 @@ package leads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"reflect"
+	"net/url"
 	"regexp"
 	"slices"
 	"time"
@@ -17,53 +18,47 @@ import (
 	"siteapi/schema"
 )
 
-// Page resolves the root field `leads`.
-func (r *Resolver) Page(
-	ctx context.Context, f store.Filter, source, campaign *string, after string,
+// Leads resolves the root field `leads`.
+func (r *Resolver) Leads(
+	ctx context.Context, filter *schema.LeadFilter, sort schema.LeadSort, first *int, cursor *string,
+	export bool,
 ) (_ *schema.LeadConnection, err error) {
-	if schema.ValueOr(campaign, "") == "" {
-		campaign = nil
-	}
-	if after != "" {
+	given := schema.ValueOr(filter, schema.LeadFilter{})
+	f := newFilter(given)
+	f.Limit = schema.ValueOr(first, schema.DefaultPage)
+	f.ByAmount = sort == schema.LeadSortLargest || sort == schema.LeadSortSmallest
+	f.Newest = sort == schema.LeadSortNewest || sort == schema.LeadSortLargest
+
+	if after := schema.ValueOr(cursor, ""); after != "" {
 		if f.After, err = parsePosition(f, schema.CursorText(after)); err != nil {
 			return nil, err
 		}
 	}
 
 	if operators.IsViewer(ctx) {
-		if f.Email != "" || campaign != nil || f.Consent != "" {
+		if f.Email != "" || given.Campaign != nil || f.Consent != "" || export {
 			return nil, schema.NeedsRole(schema.RoleSales)
 		}
 		f = findable(f)
 	}
-	if f.Sources, f.Campaigns, err = r.Operators.Origins(ctx, source, campaign); err != nil {
-		return nil, err
+	if f.Sources, f.Campaigns, err = r.Operators.Origins(ctx, given.Source, given.Campaign); err != nil {
+		return nil, inFilter(err)
 	}
 
 	found, more, err := r.list(ctx, f)
 	if err == nil && len(found) == 0 {
-		err = r.checkFilter(ctx, f)
+		err = inFilter(r.checkFilter(ctx, f))
 	}
 	if err != nil {
 		return nil, err
 	}
 	page := r.fittingPage(ctx, f, found, more)
 
-	action, detail := schema.AuditActionListed, operators.ListDetail(ctx, len(page.Edges))
-	if executor.Selects(ctx, "csv") {
+	action := schema.AuditActionListed
+	if export {
 		action = schema.AuditActionExported
-		csv := r.exportLeads(found[:len(page.Edges)], after == "")
-		page.CSV = &csv
-		alone := store.Filter{Email: f.Email, ByAmount: f.ByAmount, Newest: f.Newest, After: f.After, Limit: f.Limit}
-		if f.Email != "" && reflect.DeepEqual(f, alone) && !page.PageInfo.HasNextPage {
-			person, err := r.other(ctx, f.Email)
-			if err != nil {
-				return nil, err
-			}
-			csv += r.exportPerson(person)
-			personDetail(detail, person)
-		}
 	}
+	detail := operators.ListDetail(ctx, len(page.Edges))
 	if err := r.Operators.RecordShown(ctx, action, "", detail); err != nil {
 		return nil, err
 	}
@@ -76,6 +71,31 @@ func (r *Resolver) Page(
 		page.Counts = newLeadCounts(counts)
 	}
 	return page, nil
+}
+
+// newFilter converts a filter to the store's type, without its source and campaign, whose
+// spellings are looked up.
+func newFilter(given schema.LeadFilter) store.Filter {
+	return store.Filter{
+		Since:       schema.ValueOr(given.Since, time.Time{}),
+		Until:       schema.ValueOr(given.Until, time.Time{}),
+		Email:       crm.Address(schema.ValueOr(given.Email, "")),
+		Search:      schema.ValueOr(given.Search, ""),
+		Locale:      string(schema.ValueOr(given.Locale, "")),
+		Owner:       given.Owner,
+		Currency:    schema.ValueOr(given.Currency, ""),
+		ProjectType: schema.ValueOr(given.ProjectType, ""),
+		Consent:     schema.ValueOr(given.Consent, ""),
+		AtLeast:     given.AmountFrom,
+		AtMost:      given.AmountTo,
+		State:       schema.ValueOr(given.State, ""),
+		Status:      schema.ValueOr(given.Status, ""),
+
+		DeletionOpen:   schema.ValueOr(given.DeletionRequested, false),
+		Due:            schema.ValueOr(given.Due, false),
+		Results:        given.Results,
+		AnsweredInTime: schema.ValueOr(given.AnsweredWithinDay, false),
+	}
 }
 
 // checkFilter returns an error if a filter that found nothing has a value of no lead.
@@ -92,8 +112,18 @@ func (r *Resolver) checkFilter(ctx context.Context, f store.Filter) (err error) 
 	return err
 }
 
+// inFilter returns an error of invalid values with their paths in the argument `filter`.
+func inFilter(err error) error {
+	if invalid, ok := errors.AsType[*schema.Error](err); ok {
+		for i := range invalid.Fields {
+			invalid.Fields[i].Field = "filter." + invalid.Fields[i].Field
+		}
+	}
+	return err
+}
+
 // fittingPage returns a page of leads. It ends the page early if the response would be
-// too large because of aliases or long texts.
+// too large because of aliases or long messages.
 func (r *Resolver) fittingPage(
 	ctx context.Context, f store.Filter, found []lead.Lead, more bool,
 ) *schema.LeadConnection {
@@ -103,14 +133,7 @@ func (r *Resolver) fittingPage(
 		cursors[i] = schema.NewCursor(positionText(f, l))
 		edges[i] = &schema.LeadEdge{Cursor: cursors[i], Node: newLead(l)}
 	}
-
-	exports := executor.Selects(ctx, "csv")
-	n := executor.Fitting(ctx, edges, func(i int) string {
-		if !exports {
-			return ""
-		}
-		return r.exportLeads(found[i:i+1], i == 0)
-	})
+	n := executor.Fitting(ctx, "edges", edges)
 	return &schema.LeadConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found))}
 }
 
@@ -133,6 +156,12 @@ func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 		states[alike.State()] += int(c.Number)
 		statuses[c.Status] += int(c.Number)
 		sum.Total += int(c.Number)
+		if c.DeletionOpen {
+			sum.DeletionRequests += int(c.Number)
+		}
+		if c.Due {
+			sum.Due += int(c.Number)
+		}
 	}
 
 	for _, state := range lead.States() {
@@ -178,12 +207,12 @@ func parsePosition(f store.Filter, text string) (*store.Position, error) {
 }
 
 // Lead resolves the root field `lead`.
-func (r *Resolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
-	if operators.IsViewer(ctx) && (len(id) > lead.ReferenceLength || crm.Addressable(id)) {
+func (r *Resolver) Lead(ctx context.Context, name string) (*schema.Lead, error) {
+	if operators.IsViewer(ctx) && (len(name) > lead.ReferenceLength || crm.Addressable(name)) {
 		return nil, schema.NotFound("There is no lead with this reference.")
 	}
 
-	found, err := r.Find(ctx, id)
+	found, err := r.Find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +233,19 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 // SameSession resolves the field `sameSession` of a lead.
 func (r *Resolver) SameSession(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
 	return r.related(ctx, of, store.Filter{Session: *of.SessionID, NotEmail: of.Contact.Email}, "the same session")
+}
+
+// Links resolves the field `links` of a lead.
+func (r *Resolver) Links(_ context.Context, of *schema.Lead) (*schema.LeadLinks, error) {
+	links := &schema.LeadLinks{}
+	if r.Mails.SiteURL != "" {
+		links.Quote = schema.Optional(r.Mails.SiteURL + *of.QuoteURL)
+		links.PDF = schema.Optional(r.Mails.SiteURL + *of.PDFURL)
+	}
+	if r.Mails.Inbox != "" {
+		links.Inbox = schema.Optional(r.Mails.Inbox + "#leads?" + url.Values{"lead": {of.Reference}}.Encode())
+	}
+	return links, nil
 }
 
 // related returns the newest other leads that match a filter.

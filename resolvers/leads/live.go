@@ -25,10 +25,10 @@ type changeLog interface {
 	ChangesSince(ctx context.Context, since time.Time, n int) ([]store.LeadChange, time.Time, error)
 }
 
-// Events resolves the root field `leadEvents`, which sends the changes of leads to open
+// LeadEvents resolves the root field `leadEvents`, which sends the changes of leads to open
 // pages.
-func (r *Resolver) Events(ctx context.Context, after string) (<-chan *schema.LeadEvent, error) {
-	events, err := follow(ctx, r.Store, after)
+func (r *Resolver) LeadEvents(ctx context.Context, after *string) (<-chan *schema.LeadEvent, error) {
+	events, err := follow(ctx, r.Store, schema.ValueOr(after, ""))
 	if err != nil {
 		return nil, err
 	}

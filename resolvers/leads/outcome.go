@@ -9,30 +9,48 @@ import (
 	"siteapi/schema"
 )
 
-// SetOutcome sets the outcome of a lead. The audit entry has no amount.
-func (r *Resolver) SetOutcome(value lead.OutcomeValue, amount *float64, currency string) LeadChange {
-	return func(ctx context.Context, l lead.Lead) (bool, error) {
+// SetLeadOutcome resolves the root field `setLeadOutcome`.
+func (r *Resolver) SetLeadOutcome(
+	ctx context.Context, name string, outcome *lead.OutcomeValue, amount *float64, code *string,
+	lossReason *lead.LossReason, lossNote *string,
+) (*schema.LeadPayload, error) {
+	value, currency := schema.ValueOr(outcome, ""), schema.ValueOr(code, "")
+	return r.change(ctx, name, func(ctx context.Context, l lead.Lead) (bool, error) {
 		if err := checkAmount(value, amount, currency); err != nil {
 			return false, err
+		}
+		if value != lead.Lost && lossReason != nil {
+			return false, schema.BadInput(schema.Conflict("lossReason", "outcome", "can only be given with LOST"))
+		}
+		if value != lead.Lost && lossNote != nil {
+			return false, schema.BadInput(schema.Conflict("lossNote", "outcome", "can only be given with LOST"))
 		}
 		if !l.Released() {
 			return false, errUnreleased
 		}
 
-		var detail map[string]any
+		detail := map[string]any{}
 		if value != "" {
-			detail = map[string]any{"outcome": value}
+			detail["outcome"] = value
+		}
+		if amount != nil {
+			detail["amount"], detail["currency"] = *amount, currency
+		}
+		if lossReason != nil {
+			detail["lossReason"] = *lossReason
 		}
 		entry := r.Operators.Entry(ctx, schema.AuditActionOutcome, l.ID, detail)
 		outcome := lead.Outcome{
-			Value:    value,
-			Amount:   amount,
-			Currency: currency,
-			At:       entry.At.UTC().Truncate(time.Millisecond),
-			By:       entry.Actor,
+			Value:      value,
+			Amount:     amount,
+			Currency:   currency,
+			LossReason: schema.ValueOr(lossReason, ""),
+			LossNote:   schema.ValueOr(lossNote, ""),
+			At:         entry.At.UTC().Truncate(time.Millisecond),
+			By:         entry.Actor,
 		}
 		return true, r.Store.SetOutcome(ctx, l.ID, outcome, entry)
-	}
+	})
 }
 
 // checkAmount checks the amount of a won lead.
@@ -61,12 +79,14 @@ func newOutcome(o lead.Outcome) *schema.LeadOutcome {
 	}
 
 	shown := &schema.LeadOutcome{
-		Value:    o.Value,
-		Amount:   o.Amount,
-		Currency: schema.Optional(o.Currency),
-		At:       o.At,
-		Source:   schema.LeadOutcomeSourceOperator,
-		By:       schema.Optional(o.By),
+		Value:      o.Value,
+		Amount:     o.Amount,
+		Currency:   schema.Optional(o.Currency),
+		LossReason: schema.Optional(o.LossReason),
+		LossNote:   schema.Optional(o.LossNote),
+		At:         o.At,
+		Source:     schema.LeadOutcomeSourceOperator,
+		By:         schema.Optional(o.By),
 	}
 	if o.By == "" {
 		shown.Source = schema.LeadOutcomeSourceCrm

@@ -15,23 +15,6 @@ import (
 // maxPersonLeads is how many leads of one address are shown.
 const maxPersonLeads = 500
 
-// personData is the data stored about an address apart from its leads.
-type personData struct {
-	email    string
-	consents []store.KeptConsent
-	sessions []lead.Session
-}
-
-// other returns the data stored about an address apart from its leads.
-func (r *Resolver) other(ctx context.Context, email string) (personData, error) {
-	consents, err := r.Store.KeptConsents(ctx, email)
-	if err != nil {
-		return personData{}, err
-	}
-	sessions, err := r.Store.SessionsOf(ctx, email)
-	return personData{email, consents, sessions}, err
-}
-
 // Person resolves the root field `person`.
 func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, error) {
 	email = crm.Address(schema.CleanEmail(email))
@@ -39,12 +22,17 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 	if err != nil {
 		return nil, err
 	}
-	other, err := r.other(ctx, email)
+	consents, err := r.Store.KeptConsents(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := r.Store.SessionsOf(ctx, email)
 	if err != nil {
 		return nil, err
 	}
 
-	detail := personDetail(operators.ListDetail(ctx, len(found)), other)
+	detail := operators.ListDetail(ctx, len(found))
+	detail["consents"], detail["sessions"] = len(consents), len(sessions)
 	if err := r.Operators.Record(ctx, schema.AuditActionListed, "", detail); err != nil {
 		return nil, err
 	}
@@ -52,26 +40,20 @@ func (r *Resolver) Person(ctx context.Context, email string) (*schema.Person, er
 	person := &schema.Person{
 		Email:    email,
 		Leads:    newLeads(found),
-		Consents: make([]*schema.PersonConsent, len(other.consents)),
-		Sessions: make([]*schema.PersonSession, len(other.sessions)),
+		Consents: make([]*schema.PersonConsent, len(consents)),
+		Sessions: make([]*schema.PersonSession, len(sessions)),
 	}
-	for i, c := range other.consents {
+	for i, c := range consents {
 		person.Consents[i] = &schema.PersonConsent{
 			At:      c.At,
 			Locale:  schema.Optional(schema.Locale(c.Locale)),
 			Consent: &c.Consent,
 		}
 	}
-	for i, s := range other.sessions {
+	for i, s := range sessions {
 		person.Sessions[i] = newPersonSession(s)
 	}
 	return person, nil
-}
-
-// personDetail adds the numbers of a person's consents and sessions to an audit detail.
-func personDetail(detail map[string]any, p personData) map[string]any {
-	detail["consents"], detail["sessions"] = len(p.consents), len(p.sessions)
-	return detail
 }
 
 func newPersonSession(s lead.Session) *schema.PersonSession {
@@ -98,10 +80,10 @@ func newPersonSession(s lead.Session) *schema.PersonSession {
 }
 
 // WithdrawConsent resolves the root field `withdrawConsent`.
-func (r *Resolver) WithdrawConsent(ctx context.Context, id, purpose string) (*schema.Withdrawal, error) {
-	email, named := id, ""
-	if !crm.Addressable(id) {
-		l, err := r.Find(ctx, id)
+func (r *Resolver) WithdrawConsent(ctx context.Context, name, purpose string) (*schema.Withdrawal, error) {
+	email, named := name, ""
+	if !crm.Addressable(name) {
+		l, err := r.Find(ctx, name)
 		if err != nil {
 			return nil, err
 		}

@@ -130,7 +130,7 @@ func (p *Pull) pages(ctx context.Context, known *Pulled) error {
 			if o.Amount != nil && !usable(&o.Outcome) {
 				o.Amount, o.Currency = nil, ""
 			}
-			_, err := p.Store.SetCRMOutcome(ctx, o.LeadID, o.Emails, o.Outcome)
+			err := p.Store.SetCRMOutcome(ctx, o.LeadID, o.Outcome)
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
@@ -159,6 +159,6 @@ func usable(o *lead.Outcome) bool {
 
 // save stores the state of the pulls.
 func (p *Pull) save(ctx context.Context, known Pulled) error {
-	note, _ := json.Marshal(known) // times, numbers and texts
+	note, _ := json.Marshal(known) // times, numbers and strings
 	return p.Store.SetNote(ctx, pulledNote, string(note))
 }

@@ -9,12 +9,12 @@ import (
 	"siteapi/schema/request"
 )
 
-// ReviewAll decides on leads and, if all is set, on all leads in review, which requires an
+// reviewAll decides on leads and, if all is set, on all leads in review, which requires an
 // admin.
-func (r *Resolver) ReviewAll(
-	ctx context.Context, ids []string, all bool, decision LeadChange,
-) (*schema.LeadsChange, error) {
-	if all && request.CallerFrom(ctx).Operator.Role != schema.RoleAdmin {
+func (r *Resolver) reviewAll(
+	ctx context.Context, names []string, all bool, decision LeadChange,
+) (*schema.LeadsPayload, error) {
+	if all && !request.CallerFrom(ctx).Operator.Role.Includes(schema.RoleAdmin) {
 		return nil, schema.NeedsRole(schema.RoleAdmin)
 	}
 	if all {
@@ -22,22 +22,33 @@ func (r *Resolver) ReviewAll(
 		if err != nil {
 			return nil, err
 		}
-		ids = append(ids, idsOf(found)...)
+		names = append(names, idsOf(found)...)
 	}
-	return r.ChangeAll(ctx, ids, decision)
+	return r.changeAll(ctx, names, decision)
 }
 
-// Release ends the review of a lead or revokes its rejection, and delivers it.
-func (r *Resolver) Release(expected lead.State) LeadChange {
+// ReleaseLeads resolves the root field `releaseLeads`.
+func (r *Resolver) ReleaseLeads(ctx context.Context, names []string, all bool, expected *lead.State) (*schema.LeadsPayload, error) {
+	return r.reviewAll(ctx, names, all, r.release(expected))
+}
+
+// RejectLeads resolves the root field `rejectLeads`.
+func (r *Resolver) RejectLeads(ctx context.Context, names []string, all bool, expected *lead.State) (*schema.LeadsPayload, error) {
+	return r.reviewAll(ctx, names, all, r.reject(expected))
+}
+
+// release ends the review of a lead or revokes its rejection, and delivers it.
+func (r *Resolver) release(state *lead.State) LeadChange {
+	expected := schema.ValueOr(state, "")
 	return r.decide(expected, func(ctx context.Context, id string) (bool, error) {
 		entry := r.Operators.Entry(ctx, schema.AuditActionReleased, id, nil)
 		return r.Store.Release(ctx, id, expected == lead.StateInReview, entry)
 	})
 }
 
-// Reject ends the review of a lead so that it is never delivered.
-func (r *Resolver) Reject(expected lead.State) LeadChange {
-	return r.decide(expected, func(ctx context.Context, id string) (bool, error) {
+// reject ends the review of a lead so that it is never delivered.
+func (r *Resolver) reject(expected *lead.State) LeadChange {
+	return r.decide(schema.ValueOr(expected, ""), func(ctx context.Context, id string) (bool, error) {
 		return r.Store.Reject(ctx, id, r.Operators.Entry(ctx, schema.AuditActionRejected, id, nil))
 	})
 }

@@ -16,17 +16,17 @@ import (
 // verifyBatch is the number of leads that are looked up at once.
 const verifyBatch = 100
 
-// Verify resolves the root field `verifyDeliveries`. It looks up the leads submitted since
+// VerifyDeliveries resolves the root field `verifyDeliveries`. It looks up the leads submitted since
 // a time in the CMS and the CRM, or only in one of them; other targets cannot be searched.
 // It counts leads that are under way without looking them up. With fix, it resends missing
 // leads.
-func (r *Resolver) Verify(
-	ctx context.Context, since time.Time, only lead.Target, fix bool,
+func (r *Resolver) VerifyDeliveries(
+	ctx context.Context, since *time.Time, target *lead.Target, fix bool,
 ) (*schema.DeliveryVerification, error) {
 	sum := &schema.DeliveryVerification{}
-	for _, target := range []lead.Target{lead.CMS, lead.CRM} {
-		if only == "" || only == target {
-			sum.Targets = append(sum.Targets, &schema.VerifiedTarget{Target: target})
+	for _, searched := range []lead.Target{lead.CMS, lead.CRM} {
+		if schema.ValueOr(target, searched) == searched {
+			sum.Targets = append(sum.Targets, &schema.VerifiedTarget{Target: searched})
 		}
 	}
 	if len(sum.Targets) == 0 {
@@ -44,7 +44,7 @@ func (r *Resolver) Verify(
 		return ctx.Err()
 	}
 
-	for l, err := range r.Store.Leads(ctx, store.Filter{Since: since}) {
+	for l, err := range r.Store.Leads(ctx, store.Filter{Since: schema.ValueOr(since, time.Time{})}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the leads: %w", err)
 		}
@@ -137,7 +137,7 @@ func (r *Resolver) missing(
 		return nil, err
 	}
 
-	deals, err := r.CRM.FindDeals(ctx, idsOf(leads), nil)
+	deals, err := r.CRM.FindDeals(ctx, idsOf(leads))
 	off := errors.Is(err, errors.ErrUnsupported)
 	if err != nil && !off {
 		return nil, err

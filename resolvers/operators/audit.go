@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -22,17 +23,24 @@ import (
 	"siteapi/schema/request"
 )
 
-// Entry returns the audit entry for an action of the caller. It refers to a lead if
-// leadID is set. The detail is encoded as JSON and must not contain contact data.
+// Entry returns the audit entry for an action of the caller, with the assistant that acts for
+// the caller, if any. It refers to a lead if leadID is set. The detail is encoded as JSON and must not contain contact data.
 func (r *Resolver) Entry(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) store.AuditEntry {
+	operator := request.CallerFrom(ctx).Operator
+	if operator.Client != "" {
+		detail = maps.Clone(detail)
+		if detail == nil {
+			detail = map[string]any{}
+		}
+		detail["client"] = operator.Client
+	}
 	text := []byte("{}")
 	if len(detail) > 0 {
-		text, _ = json.Marshal(detail) // texts, numbers and times
+		text, _ = json.Marshal(detail) // strings, numbers and times
 	}
 
-	operator := request.CallerFrom(ctx).Operator
 	return store.AuditEntry{
 		At:     r.Now(),
 		Actor:  operator.Actor,
@@ -114,29 +122,58 @@ func showsPersonal(ctx context.Context) bool {
 	if IsViewer(ctx) {
 		return false
 	}
-	search, _ := graphql.GetFieldContext(ctx).Args["search"].(*string)
-	return strings.TrimSpace(schema.ValueOr(search, "")) != "" || executor.SelectsPersonal(ctx)
+	return arguments(ctx)["search"] != nil || executor.SelectsPersonal(ctx)
 }
 
-// ListDetail describes a listing of leads by the arguments of the field. It records that
-// there was a search text, but not the text, which may be a name or an address.
+// ListDetail describes a listing of leads by the arguments of the field. It records only
+// that others than these were given: they may have a name or an address.
 func ListDetail(ctx context.Context, n int) map[string]any {
 	detail := map[string]any{"count": n}
-	for name, argument := range graphql.GetFieldContext(ctx).Args {
-		value := reflect.Indirect(reflect.ValueOf(argument))
-		if !value.IsValid() || value.IsZero() {
-			continue // null, or empty
-		}
-
+	for name, value := range arguments(ctx) {
 		switch name {
-		case "first", "after", "sort", "dryRun":
-		case "search", "email", "campaign", "owner", "source":
-			detail["searched"] = true
+		case "first", "after", "sort", "dryRun", "export": // they select no leads
+		case "state", "status", "locale", "projectType", "consent", "currency", "amountFrom", "amountTo", "since", "until",
+			"results", "answeredWithinDay", "due", "deletionRequested":
+			detail[name] = value
+		case "owner", "source", "campaign":
+			if value == "" { // leads without one
+				detail[name] = value
+			} else {
+				detail["searched"] = true
+			}
 		default:
-			detail[name] = value.Interface()
+			detail["searched"] = true
 		}
 	}
 	return detail
+}
+
+// arguments returns the arguments of the current field that are set, and the fields of its
+// filter.
+func arguments(ctx context.Context) map[string]any {
+	set := map[string]any{}
+	var add func(name string, value reflect.Value)
+	add = func(name string, value reflect.Value) {
+		value = reflect.Indirect(value)
+		isEmpty := !value.IsValid() || value.IsZero() || value.Kind() == reflect.String && strings.TrimSpace(value.String()) == ""
+		means := value.IsValid() && slices.Contains([]string{"owner", "source", "campaign"}, name) // leads without one
+		if isEmpty && !means {
+			return
+		}
+		if _, isFilter := value.Interface().(schema.LeadFilter); !isFilter {
+			set[name] = value.Interface()
+			return
+		}
+		for field, below := range value.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			add(name, below)
+		}
+	}
+
+	for name, argument := range graphql.GetFieldContext(ctx).Args {
+		add(name, reflect.ValueOf(argument))
+	}
+	return set
 }
 
 // AuditPage resolves the root field `audit`.
@@ -189,7 +226,7 @@ func (r *Resolver) auditEntries(ctx context.Context, f store.AuditFilter) ([]*sc
 			Actor:  e.Actor,
 			Name:   e.Name,
 			Action: schema.AuditAction(e.Action),
-			Detail: e.Detail,
+			Detail: json.RawMessage(e.Detail),
 			Hash:   e.Hash,
 			Lead:   schema.Optional(e.Lead),
 		}
@@ -198,8 +235,8 @@ func (r *Resolver) auditEntries(ctx context.Context, f store.AuditFilter) ([]*sc
 }
 
 // VerifyAudit resolves the root field `verifyAudit`.
-func (r *Resolver) VerifyAudit(ctx context.Context, head string) (*schema.AuditReport, error) {
-	report, err := r.Store.VerifyAudit(ctx, head)
+func (r *Resolver) VerifyAudit(ctx context.Context, head *string) (*schema.AuditReport, error) {
+	report, err := r.Store.VerifyAudit(ctx, schema.ValueOr(head, ""))
 	if err != nil {
 		return nil, err
 	}

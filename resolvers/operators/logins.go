@@ -24,6 +24,7 @@ func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 			Actor:     actor,
 			Name:      cmp.Or(s.Email, actor),
 			Role:      schema.Role(s.Role),
+			Client:    schema.Optional(s.Client),
 			StartedAt: s.StartedAt,
 			CheckAt:   s.CheckAt,
 			ExpiresAt: s.ExpiresAt,
@@ -33,11 +34,12 @@ func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
 }
 
 // EndLogins resolves the root field `endLogins`.
-func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int, err error) {
+func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (*schema.EndLoginsPayload, error) {
 	logins, err := r.Logins(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	ended := []*schema.Login{}
 
 	for _, l := range logins {
 		if !all && !slices.Contains(ids, l.ID) {
@@ -45,16 +47,16 @@ func (r *Resolver) EndLogins(ctx context.Context, ids []string, all bool) (n int
 		}
 		detail := map[string]any{"login": l.ID, "of": l.Actor}
 		if err := r.Record(ctx, schema.AuditActionLoginEnded, "", detail); err != nil {
-			return n, err
+			return nil, err
 		}
 		if _, err := r.Store.EndLogins(ctx, l.ID); err != nil {
-			return n, err
+			return nil, err
 		}
-		n++
+		ended = append(ended, l)
 	}
 
-	if n == 0 && len(ids) > 0 {
-		return 0, schema.NotFound("There is no such login, or it has ended.")
+	if len(ended) == 0 && len(ids) > 0 {
+		return nil, schema.NotFound("There is no such login, or it has ended.")
 	}
-	return n, nil
+	return &schema.EndLoginsPayload{Logins: ended}, nil
 }

@@ -24,35 +24,41 @@ type Resolver struct {
 	Now    func() time.Time
 }
 
-// IsViewer reports whether the caller is a viewer, who must not get the id of a lead,
-// since the id opens the PDF.
+// IsViewer reports whether the caller must not get the id of a lead, since the id opens the
+// PDF.
 func IsViewer(ctx context.Context) bool {
-	return request.CallerFrom(ctx).Operator.Role == schema.RoleViewer
+	return !request.CallerFrom(ctx).Operator.Role.Includes(schema.RoleSales)
 }
 
 // CheckOwner returns an error unless leads may be assigned to an address: that of an
-// operator with an account or a named token, or of the owner of a lead. Otherwise a text of
+// operator with an account or a named token, or of the owner of a lead. Otherwise a message of
 // a visitor could make an assistant send mail to any address.
 func (r *Resolver) CheckOwner(ctx context.Context, owner string) error {
 	if owner == "" {
 		return nil
 	}
-	known, err := r.Store.Known(ctx, "owner")
-	if err != nil {
+	known, err := r.LeadOwners(ctx)
+	if err != nil || slices.Contains(known, owner) {
 		return err
-	}
-
-	for _, t := range r.Tokens {
-		if address := t.Name(); strings.Contains(address, "@") && !slices.Contains(known, address) {
-			known = append(known, address)
-		}
-	}
-
-	if slices.Contains(known, owner) {
-		return nil
 	}
 	return unknown("owner", known,
 		"; an owner must have signed in with an account, or the address must be a name in ADMIN_TOKENS")
+}
+
+// LeadOwners resolves the root field `leadOwners`.
+func (r *Resolver) LeadOwners(ctx context.Context) ([]string, error) {
+	known, err := r.Store.Known(ctx, "owner")
+	if err != nil {
+		return nil, err
+	}
+
+	for _, t := range r.Tokens {
+		if address := t.Name(); strings.Contains(address, "@") {
+			known = append(known, address)
+		}
+	}
+	slices.Sort(known)
+	return append([]string{}, slices.Compact(known)...), nil
 }
 
 // Origins returns the stored spellings of a source and of a campaign, by which leads or
@@ -100,8 +106,8 @@ func unknown(argument string, known []string, explanation string) error {
 	return refused
 }
 
-// Names resolves the root field `operatorNames`.
-func (r *Resolver) Names(ctx context.Context) ([]string, error) {
+// OperatorNames resolves the root field `operatorNames`.
+func (r *Resolver) OperatorNames(ctx context.Context) ([]string, error) {
 	names, err := r.Store.Operators(ctx)
 	return append([]string{}, names...), err
 }

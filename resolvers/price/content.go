@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"siteapi/integrations/cms"
+	"siteapi/integrations/lead"
 )
 
 // Limits of the values that editors enter.
@@ -15,12 +17,19 @@ const (
 	maxPercent   = 1000
 	maxValidDays = 3650
 	percentPlace = 4 // decimals of a percentage
+
+	maxCount   = 1_000_000 // also of the price of a unit
+	minCount   = 0.01
+	maxTiers   = 20
+	maxLabel   = 40 // characters of a unit's or a tax's label
+	maxTaxNote = 300
 )
 
 // Read returns the price rules in the content of a locale, or nil if there are no usable
 // ones. The problems name documents that are not usable for prices, with each wrong
 // field.
 func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *Rules, problems []string) {
+	usable := false
 	for _, doc := range docs {
 		if doc.Type != cms.RulesType {
 			continue
@@ -31,16 +40,17 @@ func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *
 		}
 
 		f := newFields(doc)
-		if r = readRules(f, locale, isCurrency); len(f.problems) > 0 {
-			r, problems = nil, append(problems, f.problems...)
-		}
+		r = readRules(f, locale, isCurrency)
+		usable, problems = len(f.problems) == 0, append(problems, f.problems...)
 	}
 
-	if r == nil {
+	// Editors see the problems of all documents at once.
+	if r != nil {
+		problems = append(problems, r.readOptions(docs)...)
+	}
+	if !usable {
 		return nil, problems
 	}
-
-	problems = append(problems, r.readOptions(docs)...)
 	r.identify()
 	return r, problems
 }
@@ -70,15 +80,45 @@ func readRules(f *fields, locale string, isCurrency func(string) bool) *Rules {
 	if !ok || !isCurrency(r.Currency) {
 		f.wrong("currency %.20q is not a currency of ISO 4217", r.Currency)
 	}
-	if r.Enforce, ok = f.values["enforce"].(bool); !ok && f.values["enforce"] != nil {
-		f.wrong("enforce is not true or false")
-	}
+	r.Enforce = f.flag("enforce")
 
 	r.Spread = f.integer("spreadPercent", nil, percentPlace, 0, maxPercent)
 	r.RoundTo = f.integer("roundTo", nil, places, math.Pow10(-places), maxUnits)
 	r.Minimum = f.integer("minimum", 0.0, places, 0, maxUnits)
 	r.ValidDays = int(f.integer("validDays", 30.0, 0, 1, maxValidDays))
+
+	tax := &Tax{Included: f.flag("taxIncluded"), Label: f.localized("taxLabel", maxLabel)}
+	if f.values["taxPercent"] != nil {
+		r.Tax, tax.Percent = tax, f.integer("taxPercent", nil, 2, 0, 100)
+	}
+	r.TaxNote = f.localized("taxNote", maxTaxNote)
 	return r
+}
+
+// flag returns a value that is true or false. A missing one is false.
+func (f *fields) flag(name string) bool {
+	value, ok := f.values[name].(bool)
+	if !ok && f.values[name] != nil {
+		f.wrong("%s is not true or false", name)
+	}
+	return value
+}
+
+// localized returns a string by language, or nil if it is missing. One that is wrong is empty.
+func (f *fields) localized(name string, limit int) (label lead.Localized) {
+	texts, ok := cms.Texts(f.values[name])
+	for language, text := range texts {
+		if label == nil {
+			label = lead.Localized{}
+		}
+		label[language] = lead.OneLine(text)
+		ok = ok && utf8.RuneCountInString(text) <= limit
+	}
+	if !ok {
+		f.wrong("%s is not a text of at most %d characters in each language", name, limit)
+		return lead.Localized{}
+	}
+	return label
 }
 
 // readOptions adds the priced options of the content. Of two documents for one slug, the
@@ -110,15 +150,87 @@ func (r *Rules) readOptions(docs []cms.Document) (problems []string) {
 }
 
 func (r *Rules) readOption(f *fields, choice Choice) Option {
-	if f.values["price"] == nil && f.values["percent"] == nil {
-		f.wrong("price is missing, and it has no percent either")
-	}
 	places, _ := exponent(r.Currency)
-	return Option{
+	o := Option{
 		Choice:  choice,
 		Price:   f.integer("price", 0.0, places, 0, maxUnits),
 		Percent: f.integer("percent", 0.0, percentPlace, -100, maxPercent),
+		Unit:    f.unit(),
 	}
+	if o.Unit == nil && f.values["price"] == nil && f.values["percent"] == nil {
+		f.wrong("price is missing, and it has no percent either")
+	}
+	return o
+}
+
+// unit reads how an option is priced by its quantity. It returns nil if it is not.
+func (f *fields) unit() *Unit {
+	label, tiers := f.localized("unit", maxLabel), f.tiers()
+	if unitPrice := f.values["unitPrice"]; unitPrice != nil && tiers != nil {
+		f.wrong("unitPrice is given together with tiers")
+	} else if unitPrice != nil {
+		tiers = []Tier{{Price: f.integer("unitPrice", nil, unitPricePlaces, 0, maxCount)}}
+	}
+
+	switch {
+	case label == nil && tiers == nil:
+		return nil
+	case label == nil:
+		f.wrong("unit is missing")
+	case tiers == nil:
+		f.wrong("unitPrice is missing, and it has no tiers either")
+	}
+
+	u := &Unit{Label: label, Tiers: tiers, Graduated: f.flag("graduated")}
+	count := func(name string, standard float64) int64 {
+		return f.integer(name, standard, countPlaces, minCount, maxCount)
+	}
+	u.Step = max(1, count("step", 1))
+	u.Min = count("minQuantity", float64(u.Step)/100)
+	u.Max = count("maxQuantity", maxCount)
+	u.Quantity = count("quantity", float64(max(1, u.Min))/100)
+
+	if min(u.Min, u.Max, u.Quantity) == 0 { // The problem is that one of them is wrong.
+		return u
+	}
+	if u.Min > u.Max && f.values["minQuantity"] == nil {
+		f.wrong("maxQuantity is below one step, the smallest quantity")
+	} else if u.Min > u.Max {
+		f.wrong("minQuantity is above its maxQuantity")
+	} else if u.Check(lead.Quantity{Count: float64(u.Quantity) / 100}) != "" {
+		f.wrong("quantity is not minQuantity plus a multiple of step, up to maxQuantity")
+	}
+	return u
+}
+
+// tiers reads the tiers of an option. It returns nil if there are none, and an empty list if
+// they are wrong as a whole.
+func (f *fields) tiers() (tiers []Tier) {
+	list, ok := f.values["tiers"].([]any)
+	if !ok && f.values["tiers"] != nil || len(list) > maxTiers {
+		f.wrong("tiers is not a list of 1 to %d tiers", maxTiers)
+		return []Tier{}
+	}
+
+	rises := int64(0)
+	for i, item := range list {
+		upTo, unitPrice := fmt.Sprintf("tiers[%d].upTo", i), fmt.Sprintf("tiers[%d].unitPrice", i)
+		tier, _ := item.(map[string]any)
+		f.values[upTo], f.values[unitPrice] = tier["upTo"], tier["unitPrice"]
+
+		next := Tier{Price: f.integer(unitPrice, nil, unitPricePlaces, 0, maxCount)}
+		if i < len(list)-1 {
+			next.UpTo = f.integer(upTo, nil, countPlaces, minCount, maxCount)
+			if next.UpTo > 0 && next.UpTo <= rises { // 0: it is wrong already
+				f.wrong("%s is not above that of the tier before", upTo)
+			}
+			rises = max(rises, next.UpTo)
+		} else if tier["upTo"] != nil {
+			f.wrong("%s is set: the last tier has no upper end", upTo)
+		}
+		tiers = append(tiers, next)
+	}
+	return tiers
 }
 
 // integer returns a number as an integer in units of 10^-decimals. A number that is not

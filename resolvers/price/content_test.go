@@ -2,11 +2,13 @@ package price_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"siteapi/integrations/cms"
+	"siteapi/integrations/lead"
 	"siteapi/resolvers/price"
 )
 
@@ -40,13 +42,8 @@ func option(id, group, slug, more string) string {
 	return `{"_id":"` + id + `","_type":"quoteOption","group":"` + group + `","slug":{"current":"` + slug + `"}` + more + `}`
 }
 
-// features returns choices of features.
-func features(slugs ...string) (choices []price.Choice) {
-	for _, slug := range slugs {
-		choices = append(choices, price.Choice{Field: "features", Slug: slug})
-	}
-	return choices
-}
+// features returns selections of features.
+func features(slugs ...string) lead.Selections { return lead.Selections{Features: slugs} }
 
 func TestRulesOutOfBoundsAreLeftOut(t *testing.T) {
 	t.Parallel()
@@ -60,6 +57,11 @@ func TestRulesOutOfBoundsAreLeftOut(t *testing.T) {
 		`"roundTo":"100"`:          "its roundTo is not a number from 0.01 to 1e+09",
 		`"validDays":0`:            "validDays is not a number from 1 to 3650",
 		`"enforce":"yes"`:          "its enforce is not true or false",
+		`"taxPercent":100.5`:       "its taxPercent is not a number from 0 to 100",
+		`"taxPercent":19.125`:      "its taxPercent has more than 2 decimals",
+		`"taxIncluded":"yes"`:      "its taxIncluded is not true or false",
+		`"taxLabel":19`:            "its taxLabel is not a text of at most 40 characters",
+		`"taxNote":{"en":7}`:       "its taxNote is not a text of at most 300 characters",
 		`"_id":"rules-of-another"`: "only the document with the _id quoteRules counts",
 	} {
 		text := strings.TrimSuffix(euroRules, "}") + "," + change + "}"
@@ -68,12 +70,16 @@ func TestRulesOutOfBoundsAreLeftOut(t *testing.T) {
 		}
 	}
 
-	// Every wrong field is named, not only the first.
-	_, all := read(t, `{"_id":"quoteRules","_type":"quoteRules","currency":7,"enforce":1,"validDays":0.5}`)
-	for _, field := range []string{"currency", "enforce", "spreadPercent", "roundTo", "validDays"} {
+	// Every wrong field of every document is named, not only the first.
+	_, all := read(t, `{"_id":"quoteRules","_type":"quoteRules","currency":7,"enforce":1,"validDays":0.5}`,
+		option("o", "feature", "a", `,"price":-1,"percent":"x"`), option("cents", "feature", "b", `,"price":0.25`))
+	for _, field := range []string{"currency", "enforce", "spreadPercent", "roundTo", "validDays", "price", "percent"} {
 		if !strings.Contains(all, "its "+field) {
 			t.Errorf("%s is not among the problems: %s", field, all)
 		}
+	}
+	if strings.Contains(all, "cents") {
+		t.Errorf("an option is wrong because of the currency: %s", all)
 	}
 
 	rules, problems := read(t, `{"_id":"quoteRules","_type":"quoteRules","currency":"KWD","spreadPercent":12.5,"roundTo":0.005}`)
@@ -84,7 +90,7 @@ func TestRulesOutOfBoundsAreLeftOut(t *testing.T) {
 }
 
 // TestOptionsWithoutAPrice checks that options without a usable price are reported, and
-// that a quote lists them as unpriced.
+// that a quote lists them as unpriced. No problem follows from another one.
 func TestOptionsWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	for more, want := range map[string]string{
@@ -94,12 +100,104 @@ func TestOptionsWithoutAPrice(t *testing.T) {
 		`,"price":-1`:               "price is not a number from 0 to 1e+09",
 		`,"price":1.005`:            "price has more than 2 decimals",
 		`,"price":1,"percent":-9e9`: "percent is not a number from -100 to 1000",
+
+		`,"unit":"m²"`:                                               "its unitPrice is missing, and it has no tiers either",
+		`,"unitPrice":1`:                                             "its unit is missing",
+		`,"unit":{"en":" "},"unitPrice":1`:                           "its unit is missing",
+		`,"unit":5,"unitPrice":1`:                                    "its unit is not a text of at most 40 characters",
+		`,"unit":"m²","unitPrice":1.00005`:                           "its unitPrice has more than 4 decimals",
+		`,"unit":"m²","unitPrice":1000001`:                           "its unitPrice is not a number from 0 to 1e+06",
+		`,"unit":"m²","unitPrice":1,"tiers":[{"unitPrice":1}]`:       "its unitPrice is given together with tiers",
+		`,"unit":"m²","tiers":{}`:                                    "its tiers is not a list of 1 to 20 tiers",
+		`,"unit":"m²","tiers":[7]`:                                   "its tiers[0].unitPrice is missing",
+		`,"unit":"m²","tiers":[` + tiers(21) + `]`:                   "its tiers is not a list of 1 to 20 tiers",
+		`,"unit":"m²","tiers":[{"unitPrice":1},{"unitPrice":1}]`:     "its tiers[0].upTo is missing",
+		`,"unit":"m²","tiers":[{"upTo":1,"unitPrice":1}]`:            "its tiers[0].upTo is set: the last tier has no upper end",
+		`,"unit":"m²","unitPrice":1,"graduated":1`:                   "its graduated is not true or false",
+		`,"unit":"m²","unitPrice":1,"minQuantity":0`:                 "its minQuantity is not a number from 0.01 to 1e+06",
+		`,"unit":"m²","unitPrice":1,"step":0.001`:                    "its step is not a number from 0.01",
+		`,"unit":"m²","unitPrice":1,"step":1.005`:                    "its step has more than 2 decimals",
+		`,"unit":"m²","unitPrice":1,"maxQuantity":2e6`:               "its maxQuantity is not a number from 0.01 to 1e+06",
+		`,"unit":"m²","unitPrice":1,"minQuantity":9,"maxQuantity":8`: "its minQuantity is above its maxQuantity",
+		`,"unit":"m²","unitPrice":1,"step":10,"maxQuantity":5`:       "its maxQuantity is below one step",
+		`,"unit":"m²","unitPrice":1,"step":5,"quantity":7`:           "its quantity is not minQuantity plus a multiple of step",
+
+		`,"unit":"m²","tiers":[{"upTo":2,"unitPrice":1},{"upTo":2,"unitPrice":1},{"unitPrice":1}]`: "its tiers[1].upTo is not above",
+		`,"unit":"m²","tiers":[{"upTo":2,"unitPrice":1},{"unitPrice":1},{"unitPrice":1}]`:          "its tiers[1].upTo is missing",
 	} {
 		rules, problems := read(t, euroRules, option("o", "feature", "a", more), option("free", "feature", "free", `,"price":0`))
 		q := rules.Quote(features("a", "free"))
 		if !strings.Contains(problems, `document "o": `) || !strings.Contains(problems, want) || q.Min != 0 ||
-			strings.Join(q.Unpriced, " ") != "a" || len(q.Lines) != 1 {
+			strings.Join(q.Unpriced, " ") != "a" || len(q.Lines) != 1 || strings.Count(problems, "\n") != 1 {
 			t.Errorf("%s: %+v, %s", more, q, problems)
+		}
+	}
+}
+
+// tiers returns this many tiers, which rise by one unit each.
+func tiers(n int) string {
+	var list strings.Builder
+	for i := range n - 1 {
+		fmt.Fprintf(&list, `{"upTo":%d,"unitPrice":%d},`, i+1, n-i)
+	}
+	return list.String() + `{"unitPrice":1}`
+}
+
+// TestUnits checks the quantities and prices of choices with a unit, as a manual calculation
+// gives them: which are priced, the price of one unit, and the amount.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	const (
+		pages     = `,"unit":"pages","tiers":[{"upTo":10,"unitPrice":100},{"unitPrice":80}]`
+		graduated = pages + `,"graduated":true`
+		words     = `,"unit":"words","unitPrice":0.085`
+		square    = `,"unit":"m²","unitPrice":4.5,"price":50,"minQuantity":20,"maxQuantity":500,"step":0.5`
+	)
+	for _, tt := range []struct {
+		option string
+		count  float64
+		amount int64 // in cents; 0: there is no price
+		each   int64 // in hundredths of a cent; 0: null
+	}{
+		{pages, 12, 960_00, 80_0000},
+		{graduated, 12, 1160_00, 0},
+		{pages, 10, 1000_00, 100_0000},
+		{graduated, 10, 1000_00, 100_0000},
+		{pages, 1, 100_00, 100_0000},
+		{pages, 10.5, 0, 0}, // between two steps
+		{pages + `,"step":0.5`, 10.5, 840_00, 80_0000},
+		{graduated + `,"step":0.5`, 10.5, 1040_00, 0},
+		{pages, 0, 0, 0},   // nothing is guessed
+		{words, 1, 9, 850}, // 0.085 is rounded half up
+		{words, 1234, 104_89, 850},
+		{words, 1_000_000, 85_000_00, 850},
+		{square, 120, 590_00, 4_5000},
+		{square, 20, 140_00, 4_5000},
+		{square, 500, 2300_00, 4_5000},
+		{square, 19.5, 0, 0},
+		{square, 500.5, 0, 0},
+		{square, 120.25, 0, 0},
+		{`,"unit":"m²","unitPrice":1,"minQuantity":5,"step":10,"maxQuantity":30`, 25, 25_00, 1_0000},
+		{`,"unit":"m²","unitPrice":1,"minQuantity":5,"step":10,"maxQuantity":30`, 30, 0, 0},
+		{`,"unit":"m²","unitPrice":0.01,"step":0.01`, 0.49, 0, 0}, // less than half a cent
+	} {
+		rules, problems := read(t, euroRules, option("o", "feature", "a", tt.option))
+		s := features("a")
+		s.Quantities = []lead.Quantity{{Slug: "b", Count: 7}, {Slug: "a", Count: tt.count}}
+		q := rules.Quote(s)
+		if problems != "" || len(q.Lines) == 0 && (tt.amount != 0 || len(q.Unpriced) != 1) {
+			t.Errorf("%s: %v: %+v, %s", tt.option, tt.count, q, problems)
+			continue
+		}
+		if len(q.Lines) == 0 {
+			continue
+		}
+		each := int64(0)
+		if q.Lines[0].UnitPrice != nil {
+			each = *q.Lines[0].UnitPrice
+		}
+		if q.Lines[0].Amount != tt.amount || each != tt.each && tt.amount != 0 {
+			t.Errorf("%s: %v: %d at %d, want %d at %d", tt.option, tt.count, q.Lines[0].Amount, each, tt.amount, tt.each)
 		}
 	}
 }
@@ -136,6 +234,9 @@ func TestRevision(t *testing.T) {
 		"percent":   {euroRules, strings.Replace(blog, `"price"`, `"percent"`, 1)},
 		"slug":      {euroRules, strings.Replace(blog, `"blog"`, `"blogs"`, 1)},
 		"minimum":   {strings.Replace(euroRules, "}", `,"minimum":1}`, 1), blog},
+		"tax":       {strings.Replace(euroRules, "}", `,"taxPercent":0}`, 1), blog},
+		"note":      {strings.Replace(euroRules, "}", `,"taxNote":"Exempt"}`, 1), blog},
+		"unit":      {euroRules, strings.Replace(blog, `"price"`, `"unit":"posts","unitPrice":1,"price"`, 1)},
 	} {
 		if other, _ := read(t, texts...); (other.Revision == rules.Revision) != (change == "") {
 			t.Errorf("changing %s: %s and %s", change, rules.Revision, other.Revision)
@@ -145,6 +246,12 @@ func TestRevision(t *testing.T) {
 	again, err := price.Decode(rules.Encode())
 	if err != nil || !reflect.DeepEqual(again, rules) || !price.IsRevision(rules.Revision) {
 		t.Errorf("stored rules are read as %+v, %v", again, err)
+	}
+
+	// Leads name revisions for years: rules without units and tax keep theirs.
+	stored, _ := read(t, euroRules, option("a", "feature", "blog", `,"price":100,"percent":-2.5,"minQuantity":5`))
+	if stored.Revision != "9f3ea17560452a105952f697c50a53db" {
+		t.Errorf("the revision of older rules changed: %s", stored.Encode())
 	}
 }
 

@@ -1,10 +1,14 @@
 package price
 
 import (
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
+
+	"siteapi/schema"
 )
 
 // maxUnits is the maximum of an estimate, in units of its currency.
@@ -54,6 +58,18 @@ func Round(amount float64, currency string) float64 {
 	}
 	rounded, _ := strconv.ParseFloat(digits.FloatString(places), 64) // cannot fail
 	return rounded
+}
+
+// Sums lists sums of amounts by currency, in alphabetical order.
+func Sums(byCurrency map[string]float64) []*schema.FunnelSum {
+	sums := []*schema.FunnelSum{}
+	for _, currency := range slices.Sorted(maps.Keys(byCurrency)) {
+		sums = append(sums, &schema.FunnelSum{
+			Currency: currency,
+			Amount:   Round(byCurrency[currency], currency), // removes rounding errors of the sum
+		})
+	}
+	return sums
 }
 
 // decimal converts a number to an integer in units of 10^-decimals, or returns false if

@@ -28,6 +28,9 @@ type Rules struct {
 	ValidDays int  `json:"validDays"`
 	Enforce   bool `json:"enforce"` // whether the computed range replaces the client's
 
+	Tax     *Tax           `json:"tax,omitempty"` // nil: the rules say nothing of it
+	TaxNote lead.Localized `json:"taxNote,omitempty"`
+
 	// Revision identifies everything above: equal rules of a locale have the same
 	// revision.
 	Revision string `json:"-"`
@@ -41,6 +44,7 @@ type Option struct {
 	Choice
 	Price   int64 `json:"price,omitempty"`
 	Percent int64 `json:"percent,omitempty"`
+	Unit    *Unit `json:"unit,omitempty"` // nil: its quantity does not matter
 }
 
 // Choice is a slug in a field of the selections.
@@ -48,6 +52,9 @@ type Choice struct {
 	Field string `json:"field"`
 	Slug  string `json:"slug"`
 }
+
+// Fields lists the fields of the selections in the order of the form.
+var Fields = []string{"projectType", "features", "complexity", "timeline"}
 
 // Choices returns the choices of selections in the order of the form, each once.
 func Choices(s lead.Selections) (chosen []Choice) {
@@ -78,16 +85,24 @@ type Quote struct {
 	Unpriced []string // slugs of choices that the rules do not price
 }
 
-// Line is a part of a price.
+// ToBeAgreed reports whether there is no price: none of the choices has one, or all are free.
+func (q *Quote) ToBeAgreed() bool {
+	priced := slices.ContainsFunc(q.Lines, func(line Line) bool { return line.Slug != "" })
+	return q.Max == 0 || !priced
+}
+
+// Line is a part of a price. The minimum and the rounding have only the field of their
+// option.
 type Line struct {
-	Field  string
-	Slug   string // empty for the minimum and the rounding
-	Amount int64
+	Option
+	Amount    int64
+	Count     int64  // quantity in hundredths; 0 without a unit
+	UnitPrice *int64 // as in [Tier]; nil if the units have different prices
 }
 
 const revisionLength = 32
 
-// IsRevision reports whether a text has the form of a revision.
+// IsRevision reports whether a string has the form of a revision.
 func IsRevision(text string) bool {
 	_, err := hex.DecodeString(text)
 	return err == nil && len(text) == revisionLength
@@ -95,7 +110,7 @@ func IsRevision(text string) bool {
 
 // Encode returns the stored form of the rules.
 func (r *Rules) Encode() string {
-	text, _ := json.Marshal(r) //nolint:errchkjson // texts and numbers
+	text, _ := json.Marshal(r) //nolint:errchkjson // strings and numbers
 	return string(text)
 }
 
@@ -115,19 +130,32 @@ func (r *Rules) identify() {
 	r.Revision = hex.EncodeToString(sum[:revisionLength/2])
 }
 
-// Quote prices choices, which must be distinct.
-func (r *Rules) Quote(choices []Choice) (q Quote) {
-	var chosen []Option
+// Option returns the option of a choice, or nil if there are no rules or they have none.
+func (r *Rules) Option(choice Choice) *Option {
+	if r == nil {
+		return nil
+	}
+	at, known := slices.BinarySearchFunc(r.Options, choice, func(o Option, c Choice) int { return o.compare(c) })
+	if !known {
+		return nil
+	}
+	return &r.Options[at]
+}
+
+// Quote prices the choices of selections.
+func (r *Rules) Quote(s lead.Selections) (q Quote) {
+	choices := Choices(s)
 	sum, factor := int64(0), int64(whole)
 	for _, choice := range choices {
-		at, known := slices.BinarySearchFunc(r.Options, choice, func(o Option, c Choice) int { return o.compare(c) })
-		if !known {
+		option := r.Option(choice)
+		if option == nil || option.Unit.Check(s.Quantity(choice.Slug)) != "" {
 			q.Unpriced = append(q.Unpriced, choice.Slug)
 			continue
 		}
-		chosen = append(chosen, r.Options[at])
-		sum += r.Options[at].Price
-		factor += r.Options[at].Percent
+		line := r.line(option, s.Quantity(choice.Slug))
+		q.Lines = append(q.Lines, line)
+		sum += line.Amount
+		factor += line.Percent
 	}
 
 	// Both amounts are in parts of whole.
@@ -150,7 +178,7 @@ func (r *Rules) Quote(choices []Choice) (q Quote) {
 	}
 
 	q.Min, q.Max = low.Int64(), high.Int64()
-	q.Lines = r.lines(chosen, sum, raised, q.Min)
+	q.Lines = r.lines(q.Lines, sum, raised, q.Min)
 	return q
 }
 
@@ -162,24 +190,38 @@ func (r *Rules) round(amount, parts *big.Int) *big.Int {
 	return steps.Mul(steps, roundTo)
 }
 
-// lines splits a lower bound into its parts.
-func (r *Rules) lines(chosen []Option, sum int64, raised bool, low int64) []Line {
+// line returns the line of an option without its percentage of the sum.
+func (r *Rules) line(option *Option, quantity lead.Quantity) Line {
+	line := Line{Option: *option, Amount: option.Price}
+	if option.Unit != nil {
+		line.Count, _ = decimal(quantity.Count, countPlaces)
+		var cost *big.Int
+		cost, line.UnitPrice = option.Unit.cost(line.Count)
+		line.Amount += rounded(cost, big.NewInt(costParts/scale(r.Currency))).Int64()
+	}
+	return line
+}
+
+// lines splits a lower bound into its parts. Chosen has the lines of the choices without
+// their percentages.
+func (r *Rules) lines(chosen []Line, sum int64, raised bool, low int64) []Line {
 	lines := make([]Line, 0, len(chosen)+2)
 	rest := low
-	add := func(field, slug string, amount int64) {
-		lines = append(lines, Line{field, slug, amount})
+	add := func(line Line, amount int64) {
+		line.Amount = amount
+		lines = append(lines, line)
 		rest -= amount
 	}
 
-	for _, option := range chosen {
-		share := rounded(product(sum, option.Percent), big.NewInt(whole))
-		add(option.Field, option.Slug, option.Price+share.Int64())
+	for _, line := range chosen {
+		share := rounded(product(sum, line.Percent), big.NewInt(whole))
+		add(line, line.Amount+share.Int64())
 	}
 	if toMinimum := r.Minimum - (low - rest); raised && toMinimum != 0 {
-		add(lead.LineMinimum, "", toMinimum)
+		add(Line{Option: Option{Choice: Choice{Field: lead.LineMinimum}}}, toMinimum)
 	}
 	if rest != 0 {
-		add(lead.LineRounding, "", rest)
+		add(Line{Option: Option{Choice: Choice{Field: lead.LineRounding}}}, rest)
 	}
 	return lines
 }

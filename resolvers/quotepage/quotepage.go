@@ -1,6 +1,6 @@
 // Package quotepage shows the summary of a lead as a page, for the field quotePage, and
 // resolves what a visitor can do there: withdraw a consent, and ask for the deletion of the
-// lead. Whoever has the address of the page may be a stranger, so the page shows no more
+// lead. A stranger may have the address of the page, so the page shows no more
 // than the PDF, except for the purposes of the lead's consents, and loses no lead.
 package quotepage
 
@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 	"time"
 
 	"siteapi/integrations/lead"
@@ -55,14 +56,17 @@ type view struct {
 	PDF          string
 	Consents     []consent
 	Asked        string // a sentence if deletion was requested
+
+	// Reason has the paragraphs of a refusal to delete the lead.
+	Reason []string
 }
 
-// consent is a consent that was given with the lead.
-type consent struct{ Purpose, Label, Withdrawn string }
+// consent is a consent that was given with the lead, named by the wording agreed to.
+type consent struct{ Purpose, Wording, Withdrawn string }
 
-// Page resolves quotePage. The page of an unknown lead says so in the visitor's language.
-func (r *Resolver) Page(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePage, error) {
-	l, err := r.PDFs.Lead(ctx, id)
+// QuotePage resolves quotePage. The page of an unknown lead says so in the visitor's language.
+func (r *Resolver) QuotePage(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePage, error) {
+	l, err := r.PDFs.ReadLead(ctx, id)
 	missing, isMissing := errors.AsType[*schema.Error](err)
 	isMissing = isMissing && missing.Code == schema.CodeNotFound
 	if err != nil && !isMissing {
@@ -116,7 +120,7 @@ func (r *Resolver) fill(ctx context.Context, v *view, l *lead.Lead) error {
 
 	day := func(at time.Time) string { return v.Words.DateOf(at.In(document.CreatedAt.Location())) }
 	for _, c := range l.Consents {
-		shown := consent{Purpose: c.Purpose, Label: lead.OneLine(pdf.Label(c.Purpose, document.Labels))}
+		shown := consent{Purpose: c.Purpose, Wording: v.wording(c, document.Labels)}
 		if c.WithdrawnAt != nil {
 			shown.Withdrawn = fmt.Sprintf(v.Words.Site.Withdrawn, day(*c.WithdrawnAt))
 		}
@@ -124,14 +128,41 @@ func (r *Resolver) fill(ctx context.Context, v *view, l *lead.Lead) error {
 			v.Consents = append(v.Consents, shown)
 		}
 	}
-	if !l.DeletionRequestedAt.IsZero() {
+	switch {
+	case l.DeletionOpen():
 		v.Asked = fmt.Sprintf(v.Words.Site.Asked, day(l.DeletionRequestedAt))
+	case !l.DeletionRequestedAt.IsZero():
+		v.Asked = fmt.Sprintf(v.Words.Site.Declined, day(l.DeletionRequestedAt), day(l.DeletionDeclinedAt))
+		for line := range strings.Lines(l.DeletionReason) {
+			v.Reason = append(v.Reason, lead.OneLine(line))
+		}
+		v.Reason = append(v.Reason, v.Words.Site.Complain)
 	}
 	return nil
 }
 
-// Withdraw resolves withdrawQuoteConsent.
-func (r *Resolver) Withdraw(
+// maxTyped is the length at which a wording is cut that is not the site's: a stranger may have
+// written anything there.
+const maxTyped = 120
+
+// wording returns the words that a visitor agreed to, or else the name of the purpose.
+func (v *view) wording(c lead.Consent, labels map[string]string) string {
+	text := lead.OneLine(c.Text)
+	if text == "" && c.Purpose == lead.SaveProgress {
+		return v.Words.Site.SaveProgress
+	}
+	if text == "" {
+		return lead.OneLine(pdf.Label(c.Purpose, labels))
+	}
+	if letters := []rune(text); !c.SiteWording && len(letters) > maxTyped {
+		text = strings.TrimSpace(string(letters[:maxTyped])) + "…"
+	}
+	return text
+}
+
+// WithdrawQuoteConsent resolves withdrawQuoteConsent. The withdrawal covers all leads of the
+// address. The response depends on this lead alone, so it reveals nothing of the others.
+func (r *Resolver) WithdrawQuoteConsent(
 	ctx context.Context, id, purpose string, locale *schema.Locale,
 ) (*schema.QuotePageAction, error) {
 	return r.act(ctx, id, locale, schema.AuditActionWithdrawn, map[string]any{"purpose": purpose},
@@ -140,8 +171,8 @@ func (r *Resolver) Withdraw(
 		})
 }
 
-// RequestDeletion resolves requestQuoteDeletion.
-func (r *Resolver) RequestDeletion(
+// RequestQuoteDeletion resolves requestQuoteDeletion.
+func (r *Resolver) RequestQuoteDeletion(
 	ctx context.Context, id string, locale *schema.Locale,
 ) (*schema.QuotePageAction, error) {
 	return r.act(ctx, id, locale, schema.AuditActionDeletionRequested, nil,
@@ -167,7 +198,7 @@ func (r *Resolver) act(
 
 	changed, err := change(entry)
 	if errors.Is(err, store.ErrNotFound) {
-		_, err = r.Page(ctx, id, locale)
+		_, err = r.QuotePage(ctx, id, locale)
 	}
 	if err != nil {
 		return nil, err

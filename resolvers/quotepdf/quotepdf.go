@@ -5,15 +5,12 @@
 package quotepdf
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,13 +44,14 @@ type LeadStore interface {
 
 // Deps are the dependencies of a [Resolver]. All fields are required.
 type Deps struct {
-	Content  *content.Service
-	Cache    cache.Cache
-	Store    LeadStore
-	PDF      Renderer
-	Logo     LogoLoader
-	TimeZone *time.Location // the zone of the printed date
-	Log      zerolog.Logger
+	Content   *content.Service
+	Cache     cache.Cache
+	Store     LeadStore
+	PDF       Renderer
+	Logo      LogoLoader
+	TimeZone  *time.Location // the zone of the printed date
+	LogoHosts []string       // hosts from which Logo loads
+	Log       zerolog.Logger
 
 	// ObserveDatabase records a database operation that a visitor waited for, with its
 	// start and error.
@@ -65,6 +63,7 @@ type Resolver struct {
 	Deps
 
 	drawing *semaphore.Weighted // limits how many documents are rendered at a time
+	variant string              // of the settings, in cache keys
 }
 
 // New returns a resolver over its dependencies.
@@ -72,6 +71,7 @@ func New(d Deps) *Resolver {
 	return &Resolver{
 		Deps:    d,
 		drawing: semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
+		variant: fmt.Sprintf("%.4x", sha256.Sum256(fmt.Append(nil, d.TimeZone, d.LogoHosts))),
 	}
 }
 
@@ -94,13 +94,13 @@ const maxIDLength = 64
 
 // documentKey is the cache key of a rendered document. It has the revision of the content,
 // so the next document reflects an edit of the site settings.
-func documentKey(id string, locale schema.Locale, revision string) string {
-	return lead.PDFKey(id) + string(locale) + ":" + revision
+func (r *Resolver) documentKey(id string, locale schema.Locale, revision string) string {
+	return lead.PDFKey(id) + string(locale) + ":" + r.variant + ":" + revision
 }
 
-// Quote resolves quotePdf: it returns the document of a lead in the requested language,
+// QuotePDF resolves quotePdf: it returns the document of a lead in the requested language,
 // or else in that of the lead or of the caller.
-func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
+func (r *Resolver) QuotePDF(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
 	if len(id) > maxIDLength {
 		return nil, noLead()
 	}
@@ -114,7 +114,7 @@ func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (
 	file := &schema.File{}
 	var entry cache.Entry
 	if request.CallerFrom(ctx).Preview == "" {
-		entry, err = r.Cache.Get(ctx, documentKey(id, locale, snap.Revision), r.fill(id, locale, snap))
+		entry, err = r.Cache.Get(ctx, r.documentKey(id, locale, snap.Revision), r.fill(id, locale, snap))
 		file.Again = r.again(id, locale, entry.Revision, snap.Revision)
 	} else { // Drafts are kept nowhere.
 		entry, _, err = cache.Run(ctx, r.fill(id, locale, snap))
@@ -123,10 +123,15 @@ func (r *Resolver) Quote(ctx context.Context, id string, asked *schema.Locale) (
 		return nil, err
 	}
 
+	words, err := pdf.WordsIn(string(locale))
+	if err != nil {
+		return nil, err
+	}
+
 	file.Content = entry.Value
 	schema.AttachFile(ctx, file)
 	return &schema.QuotePDF{
-		FileName:    "quote-" + strings.ToLower(lead.Reference(id)) + ".pdf",
+		FileName:    words.File + "-" + strings.ToLower(lead.Reference(id)) + ".pdf",
 		ContentType: "application/pdf",
 		Size:        len(entry.Value),
 		Etag:        `"` + entry.Revision + `"`,
@@ -164,12 +169,15 @@ func (r *Resolver) Forget(ctx context.Context) error {
 
 func noLead() *schema.Error { return schema.NotFound("There is no submission with this id.") }
 
-// Lead reads a lead from the database, with the address that an operator corrected.
-func (r *Resolver) Lead(ctx context.Context, id string) (lead.Lead, error) {
+// ReadLead reads a lead from the database. It leaves out an address that an operator
+// corrected, and the right one: the person with the typed one has the link, too.
+func (r *Resolver) ReadLead(ctx context.Context, id string) (lead.Lead, error) {
 	began := time.Now()
 	s, err := r.Store.Lead(ctx, id)
 	for _, d := range s.Deliveries {
-		s.Contact.Email = cmp.Or(d.Recipient, s.Contact.Email)
+		if d.Recipient != "" {
+			s.Contact.Email = ""
+		}
 	}
 	r.ObserveDatabase("submission", began, err)
 
@@ -191,7 +199,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 
 	entry, err := r.Cache.Get(ctx, lead.PDFKey(id)+"locale",
 		func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-			s, err := r.Lead(ctx, id)
+			s, err := r.ReadLead(ctx, id)
 			return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
 		})
 	if err != nil {
@@ -211,7 +219,7 @@ func LocaleOf(own string, h http.Header) schema.Locale {
 // fill returns the function that renders the document of a lead.
 func (r *Resolver) fill(id string, locale schema.Locale, snap *content.Snapshot) cache.Fill {
 	return func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		s, err := r.Lead(ctx, id)
+		s, err := r.ReadLead(ctx, id)
 		if err != nil {
 			return nil, cache.Lifetime{}, err
 		}
@@ -231,7 +239,7 @@ func (r *Resolver) fill(id string, locale schema.Locale, snap *content.Snapshot)
 // still the current one. An endpoint may keep the function, so it refers to copies of the
 // two revisions and not to the document or the content.
 func (r *Resolver) again(id string, locale schema.Locale, sent, content string) func() ([]byte, bool) {
-	key := documentKey(id, locale, content)
+	key := r.documentKey(id, locale, content)
 	sent, content = strings.Clone(sent), strings.Clone(content)
 	return func() ([]byte, bool) {
 		revision, _ := r.Content.Revision(string(locale))
@@ -304,53 +312,10 @@ func (r *Resolver) logo(ctx context.Context, address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, logoWait)
 	defer cancel()
 
-	key := fmt.Sprintf("quote:logo:%x", sha256.Sum256([]byte(address)))
+	key := fmt.Sprintf("quote:logo:%s:%x", r.variant, sha256.Sum256([]byte(address)))
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		image, err := r.Logo.Load(ctx, address)
 		return image, cache.Lifetime{Fresh: time.Hour, Stale: 24 * time.Hour}, err
 	})
 	return entry.Value, err
-}
-
-// companyLines returns the address and contact lines below the company's name, some with
-// a link.
-func companyLines(settings *content.Settings, locale schema.Locale) []pdf.Line {
-	var lines []pdf.Line
-	s := settings.Shown
-
-	add := func(sep, link string, parts ...*string) {
-		var words []string
-		for _, p := range parts {
-			if p != nil {
-				words = append(words, strings.TrimSpace(*p))
-			}
-		}
-
-		if len(words) > 0 {
-			lines = append(lines, pdf.Line{Text: strings.Join(words, sep), Link: link})
-		}
-	}
-
-	if a := s.Address; a != nil {
-		add(", ", "", a.Street)
-		add(" ", "", a.ZipCode, a.City)
-		add(", ", "", a.State, a.Country)
-	}
-
-	for _, p := range s.ContactPhones {
-		if slices.Contains(p.DisplayLocation, content.DisplayContact) {
-			add(": ", lead.TelephoneLink(p.Number), p.Label.In(locale), &p.Number)
-		}
-	}
-	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
-		add("", lead.TelephoneLink(*s.ContactPhone), s.ContactPhone)
-	}
-
-	if s.ContactEmail != nil {
-		add("", "mailto:"+*s.ContactEmail, s.ContactEmail)
-	}
-	if u, err := url.Parse(settings.Website); err == nil && u.Scheme == "https" {
-		add("", settings.Website, &u.Host)
-	}
-	return lines
 }

@@ -88,7 +88,7 @@ func TestPdf(t *testing.T) {
 			r, quotes, page := newPdfResolver(t, nil)
 
 			for i := range 2 {
-				got, err := r.Quote(t.Context(), "one", nil)
+				got, err := r.QuotePDF(t.Context(), "one", nil)
 				if err != nil || string(got.Content) != "%PDF en" || got.FileName != "quote-one.pdf" {
 					t.Fatalf("got %+v, %v", got, err)
 				}
@@ -114,12 +114,12 @@ func TestPdfOfAnErasedLead(t *testing.T) {
 		clearAll(t, r, "quote:pdf:one:*")
 	}
 
-	if _, err := r.Quote(t.Context(), "one", nil); err != nil {
+	if _, err := r.QuotePDF(t.Context(), "one", nil); err != nil {
 		t.Fatal(err)
 	}
 
 	for _, id := range []string{"one", "two", strings.Repeat("x", 100)} {
-		_, err := r.Quote(t.Context(), id, nil)
+		_, err := r.QuotePDF(t.Context(), id, nil)
 		if coded, ok := errors.AsType[*schema.Error](err); !ok || coded.Code != schema.CodeNotFound {
 			t.Errorf("%s: %v, want NOT_FOUND", id, err)
 		}

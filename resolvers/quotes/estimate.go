@@ -20,12 +20,9 @@ import (
 // honoredFor is how long a replaced price is honored.
 const honoredFor = 24 * time.Hour
 
-// day is the layout of a date without a time.
-const day = "2006-01-02"
-
-// Estimate resolves estimateQuote.
-func (r *Resolver) Estimate(
-	ctx context.Context, in lead.Selections, asked *schema.Locale, strict bool,
+// EstimateQuote resolves estimateQuote.
+func (r *Resolver) EstimateQuote(
+	ctx context.Context, in lead.Selections, asked *schema.Locale, strict *bool,
 ) (*schema.QuoteEstimate, error) {
 	locale := schema.ValueOr(asked, schema.DefaultLocale)
 	perspective := request.CallerFrom(ctx).Preview
@@ -33,8 +30,8 @@ func (r *Resolver) Estimate(
 	if err != nil {
 		return nil, err
 	}
-	if strict {
-		if invalid := notOffered(in, snap.Options); len(invalid) > 0 {
+	if schema.ValueOr(strict, false) {
+		if invalid := append(notOffered(in, snap.Options), unmeasured(in, snap.Prices, locale)...); len(invalid) > 0 {
 			return nil, schema.BadInput(invalid[:min(len(invalid), schema.MaxFieldErrors)]...)
 		}
 	}
@@ -51,15 +48,47 @@ func (r *Resolver) Estimate(
 }
 
 // notOffered returns the errors of choices that are none of the options.
-func notOffered(in lead.Selections, options map[string][]string) (invalid []schema.FieldError) {
+func notOffered(in lead.Selections, options []content.Option) (invalid []schema.FieldError) {
 	for _, c := range price.Choices(in) {
 		path := "selections." + c.Field
 		if i := slices.Index(in.Features, c.Slug); c.Field == "features" {
 			path += fmt.Sprintf("[%d]", i)
 		}
-		if !slices.Contains(options[c.Field], c.Slug) {
-			invalid = append(invalid, schema.NotAllowed(path, options[c.Field]))
+
+		var offered []string
+		for _, o := range options {
+			if o.Field == c.Field {
+				offered = append(offered, o.Slug)
+			}
 		}
+		if !slices.Contains(offered, c.Slug) {
+			invalid = append(invalid, schema.NotAllowed(path, offered))
+		}
+	}
+	return invalid
+}
+
+// unmeasured returns the errors of choices whose quantity is missing or not allowed.
+func unmeasured(in lead.Selections, rules *price.Rules, locale schema.Locale) (invalid []schema.FieldError) {
+	for _, c := range price.Choices(in) {
+		option := rules.Option(c)
+		if option == nil || option.Unit.Check(in.Quantity(c.Slug)) == "" {
+			continue
+		}
+
+		path := "selections.quantities"
+		of := func(q lead.Quantity) bool { return q.Slug == c.Slug }
+		if i := slices.IndexFunc(in.Quantities, of); i >= 0 {
+			path += fmt.Sprintf("[%d].count", i)
+		}
+		u := option.Unit
+		label, low, high, step := u.Label.In(string(locale)), price.Count(u.Min), price.Count(u.Max), price.Count(u.Step)
+		invalid = append(invalid, schema.FieldError{
+			Field:   path,
+			Code:    u.Check(in.Quantity(c.Slug)),
+			Params:  map[string]any{"slug": c.Slug, "unit": label, "min": low, "max": high, "step": step},
+			Message: fmt.Sprintf("must be from %.10g to %.10g %s in steps of %.10g for %s", low, high, label, step, c.Slug),
+		})
 	}
 	return invalid
 }
@@ -74,22 +103,36 @@ func (r *Resolver) newEstimate(
 		return estimate
 	}
 
-	chosen := price.Choices(in)
-	q := rules.Quote(chosen)
+	q := rules.Quote(in)
 	estimate.Unpriced = append(estimate.Unpriced, q.Unpriced...)
-	if len(q.Unpriced) == len(chosen) || q.Max == 0 { // The price is to be agreed.
+	estimate.TaxNote = schema.Optional(rules.TaxNote.In(string(locale)))
+	if q.ToBeAgreed() {
 		return estimate
 	}
 
 	estimate.Min, estimate.Max = new(rules.Units(q.Min)), new(rules.Units(q.Max))
+	if tax := rules.TaxOf(*estimate.Min, *estimate.Max); tax != nil {
+		estimate.Tax = &schema.QuoteTax{
+			Percent:  tax.Percent,
+			Label:    schema.Optional(tax.Labels.In(string(locale))),
+			Included: tax.Included,
+			Min:      tax.Min,
+			Max:      tax.Max,
+		}
+	}
 	estimate.Currency, estimate.Revision = &rules.Currency, &rules.Revision
-	estimate.ValidUntil = new(r.Now().UTC().AddDate(0, 0, rules.ValidDays).Format(day))
+	estimate.ValidUntil = new(lead.Day(r.Now().In(r.TimeZone), rules.ValidDays))
 	for _, line := range q.Lines {
 		shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
 		if line.Slug == "" {
 			shown.Label = lineLabels[locale][line.Field]
 		} else { // a slug without a label is shown as it is
 			shown.Slug, shown.Label = &line.Slug, cmp.Or(snap.Labels[line.Slug], line.Slug)
+		}
+		if line.Unit != nil {
+			part := newPriceLine(rules, line)
+			shown.Quantity, shown.Unit = new(price.Count(line.Count)), new(line.Unit.Label.In(string(locale)))
+			shown.UnitPrice, shown.Flat, shown.Percent = part.UnitPrice, &part.Flat, &part.Percent
 		}
 		estimate.Lines = append(estimate.Lines, shown)
 	}
@@ -122,19 +165,24 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 	if old := r.honored(ctx, current, revision); old != nil {
 		rules, status = old, lead.Honored
 	}
-	q, sent := rules.Quote(price.Choices(l.Selections)), l.Estimate
+	setUnits(&l.Selections, rules)
+	q, sent := rules.Quote(l.Selections), l.Estimate
 	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
 	if len(q.Unpriced) > 0 {
 		status, differs = lead.Unpriced, !rules.Covers(q, sent.Min, sent.Currency)
 	}
+	// Where there is no price, clients send 0 and 0.
+	agreed := q.ToBeAgreed() && sent.Max == 0 && sent.Currency == rules.Currency
+	differs = differs && !agreed
 	l.SentEstimate = &sent
 	if !current.Enforce {
-		l.PriceStatus, l.Price = lead.NotVerified, &lead.Price{Differs: differs}
+		l.PriceStatus, l.Price = lead.NotVerified, &lead.Price{Differs: differs, TaxNotes: rules.TaxNote}
+		setTax(l, rules, q)
 		return
 	}
 
 	l.PriceStatus, l.Price = status, newPrice(rules, q)
-	l.Price.ValidUntil = l.SubmittedAt.AddDate(0, 0, current.ValidDays).Format(day)
+	l.Price.ValidUntil = lead.Day(l.SubmittedAt.In(r.TimeZone), current.ValidDays)
 	l.Price.Differs = differs
 	if status == lead.Unpriced {
 		l.Signals = append(l.Signals, lead.UnpricedChoice)
@@ -142,21 +190,59 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 	if differs {
 		l.Signals = append(l.Signals, lead.EstimateMismatch)
 	}
-	if differs || status != lead.Unpriced {
+	if differs || agreed || status != lead.Unpriced {
 		l.Estimate = lead.Estimate{Min: rules.Units(q.Min), Max: rules.Units(q.Max), Currency: rules.Currency}
+	}
+	setTax(l, rules, q)
+}
+
+// setTax records the tax of the lead's range. Whether a range that the rules do not give
+// includes the tax is not known, so it has none.
+func setTax(l *lead.Lead, rules *price.Rules, q price.Quote) {
+	near := rules.Near(q, l.Estimate.Min, l.Estimate.Max, l.Estimate.Currency)
+	if near && !q.ToBeAgreed() && !l.ToBeAgreed() {
+		l.Price.Tax = rules.TaxOf(l.Estimate.Min, l.Estimate.Max)
+	}
+}
+
+// setUnits records the units of quantities, and drops those of choices without a unit.
+// Quantities of choices that the rules do not know stay as they were sent.
+func setUnits(s *lead.Selections, rules *price.Rules) {
+	for _, choice := range price.Choices(*s) {
+		option := rules.Option(choice)
+		at := slices.IndexFunc(s.Quantities, func(q lead.Quantity) bool { return q.Slug == choice.Slug })
+		switch {
+		case option == nil || at < 0:
+		case option.Unit == nil:
+			s.Quantities = slices.Delete(s.Quantities, at, at+1)
+		default:
+			s.Quantities[at].Units = option.Unit.Label
+		}
 	}
 }
 
 // newPrice returns the stored form of a quote. If choices are unpriced, the lines do not
 // add up to the range, so the minimum and the rounding are omitted.
 func newPrice(rules *price.Rules, q price.Quote) *lead.Price {
-	p := &lead.Price{Revision: rules.Revision, Unpriced: q.Unpriced}
+	p := &lead.Price{Revision: rules.Revision, Unpriced: q.Unpriced, TaxNotes: rules.TaxNote}
 	for _, line := range q.Lines {
 		if line.Slug != "" || len(q.Unpriced) == 0 {
-			p.Lines = append(p.Lines, lead.PriceLine{Field: line.Field, Slug: line.Slug, Amount: rules.Units(line.Amount)})
+			p.Lines = append(p.Lines, newPriceLine(rules, line))
 		}
 	}
 	return p
+}
+
+// newPriceLine returns the stored form of a line.
+func newPriceLine(rules *price.Rules, line price.Line) lead.PriceLine {
+	stored := lead.PriceLine{Field: line.Field, Slug: line.Slug, Amount: rules.Units(line.Amount)}
+	if line.Unit != nil {
+		stored.Flat, stored.Percent = rules.Units(line.Price), price.Percent(line.Percent)
+	}
+	if line.UnitPrice != nil {
+		stored.UnitPrice = new(price.UnitPrice(*line.UnitPrice))
+	}
+	return stored
 }
 
 // honored returns the rules of an earlier revision of the same locale, or nil if there

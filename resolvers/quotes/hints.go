@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ type hints struct {
 	dropped []string
 }
 
-// text returns a text, or "" if it is not usable.
+// text returns a string, or "" if it is not usable.
 func (h *hints) text(field, text string, usable func(string) bool) string {
 	if text != "" && !usable(text) {
 		h.dropped = append(h.dropped, field)
@@ -40,6 +41,21 @@ func (h *hints) slugs(field string, list []string) (usable []string) {
 			usable = append(usable, slug)
 		case len(h.dropped) < schema.MaxFieldErrors:
 			h.dropped = append(h.dropped, fmt.Sprintf("%s[%d]", field, i))
+		}
+	}
+	return usable
+}
+
+// quantities returns the usable quantities of the choices, the first one of each slug.
+func (h *hints) quantities(list []lead.Quantity, s lead.Selections) (usable []lead.Quantity) {
+	for i, q := range list {
+		_, decimals, _ := strings.Cut(strconv.FormatFloat(q.Count, 'f', -1, 64), ".")
+		repeated := slices.ContainsFunc(usable, func(u lead.Quantity) bool { return u.Slug == q.Slug })
+		switch {
+		case !repeated && s.Chosen(q.Slug) && q.Count >= schema.MinCount && q.Count <= schema.MaxCount && len(decimals) <= 2:
+			usable = append(usable, q)
+		case len(h.dropped) < schema.MaxFieldErrors:
+			h.dropped = append(h.dropped, fmt.Sprintf("selections.quantities[%d]", i))
 		}
 	}
 	return usable
@@ -93,6 +109,10 @@ func fit(v *lead.Visit) (dropped []string) {
 		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
 		return encoded(state)+len(v.Hints.Email) > maxStateBytes
 	}
+	if len(v.Selections.Quantities) > 0 && tooLarge() {
+		v.Selections.Quantities = nil
+		dropped = append(dropped, "selections.quantities")
+	}
 	if len(v.Selections.Features) > 0 && tooLarge() {
 		v.Selections.Features = nil
 		dropped = append(dropped, "selections.features")
@@ -118,7 +138,7 @@ func fitAttribution(a *lead.Attribution) (dropped []string) {
 }
 
 func encoded(value any) int {
-	text, _ := json.Marshal(value) //nolint:errchkjson // texts and numbers
+	text, _ := json.Marshal(value) //nolint:errchkjson // strings and numbers
 	return len(text)
 }
 
@@ -164,7 +184,7 @@ func usableName(s string) bool {
 	return utf8.RuneCountInString(s) <= schema.MaxNameLength && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// distinct returns texts without duplicates.
+// distinct returns strings without duplicates.
 func distinct(list []string) (texts []string) {
 	for _, text := range list {
 		if !slices.Contains(texts, text) {

@@ -34,11 +34,15 @@ type Deps struct {
 	Store   Store
 	Log     zerolog.Logger
 	Now     func() time.Time
-	NewID   func() string // returns an opaque id with at least 122 random bits
+
+	// TimeZone is the zone of the last day on which a quote is valid.
+	TimeZone *time.Location
+
+	NewID func() string // returns an opaque id with at least 122 random bits
 
 	// Network returns the keyed hash of a client's network, or an empty text if mails are
 	// not limited by network.
-	Network func(address string) string
+	Network func(ctx context.Context, address string) (string, error)
 
 	// SiteURL is the absolute address of the service; empty: addresses are relative.
 	SiteURL string

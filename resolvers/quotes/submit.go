@@ -37,10 +37,10 @@ const (
 	leadBytes = 10_000
 )
 
-// Submit resolves submitQuote: it stores a lead with its pending deliveries. It responds
+// SubmitQuote resolves submitQuote: it stores a lead with its pending deliveries. It responds
 // once both are durable; the deliveries run afterward. [store.Store.Submit] recognizes
 // a repetition by the digests of content and Idempotency-Key and returns the first lead.
-func (r *Resolver) Submit(
+func (r *Resolver) SubmitQuote(
 	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {
 	key := idempotencyKey(request.CallerFrom(ctx).Header)
@@ -57,9 +57,12 @@ func (r *Resolver) Submit(
 	if key != "" {
 		n.IdempotencyKey = digest(in.SessionID, key)
 	}
-	n.Network = r.Network(request.CallerFrom(ctx).Address)
 	n.Lead.ID = r.NewID()
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
+
+	if n.Network, err = r.Network(ctx, request.CallerFrom(ctx).Address); err != nil {
+		return nil, storeError(err)
+	}
 
 	// A repetition of a stored lead counts against no limit of leads.
 	repeated, err := r.Store.HasContent(ctx, content)
@@ -189,6 +192,7 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	s.Contact.Email = schema.CleanEmail(s.Contact.Email)
 	s.Contact.Phone = schema.CleanPhone(s.Contact.Phone)
 	s.Selections.Features = distinct(s.Selections.Features)
+	s.Selections.Quantities = chosen(s.Selections)
 
 	e := in.Estimate
 	s.Estimate = lead.Estimate{
@@ -204,6 +208,13 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 		s.Consents = append(s.Consents, *c)
 	}
 	return s
+}
+
+// chosen returns the quantities of choices, ordered by slug.
+func chosen(s lead.Selections) []lead.Quantity {
+	of := slices.DeleteFunc(slices.Clone(s.Quantities), func(q lead.Quantity) bool { return !s.Chosen(q.Slug) })
+	slices.SortFunc(of, func(a, b lead.Quantity) int { return cmp.Compare(a.Slug, b.Slug) })
+	return of
 }
 
 // contentSoon returns the content that a lead is checked against, or nil if it is

@@ -26,6 +26,7 @@ func TestNewLeadCopiesEveryField(t *testing.T) {
 		}
 	})
 
+	in.Selections.Quantities[0].Slug = in.Selections.ProjectType // those of other slugs are dropped
 	for _, path := range leadtest.Missing(newLead(in)) {
 		if _, part, _ := strings.Cut(path, "ttribution."); part != "" {
 			continue // merged with the session's attribution

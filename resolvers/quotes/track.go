@@ -12,9 +12,9 @@ import (
 	"siteapi/schema/request"
 )
 
-// Track resolves trackQuote: it stores the state of a visitor's calculator without values
+// TrackQuote resolves trackQuote: it stores the state of a visitor's calculator without values
 // that are not usable yet. It records their names for the developers of the form.
-func (r *Resolver) Track(
+func (r *Resolver) TrackQuote(
 	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
 	visit := lead.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
@@ -27,6 +27,7 @@ func (r *Resolver) Track(
 		Complexity:  read.text("selections.complexity", s.Complexity, r.formats.Slug),
 		Timeline:    read.text("selections.timeline", s.Timeline, r.formats.Slug),
 	}
+	visit.Selections.Quantities = read.quantities(s.Quantities, visit.Selections)
 
 	e := schema.ValueOr(in.Estimate, lead.PartialEstimate{})
 	currency := read.text("estimate.currency", e.Currency, r.formats.Currency)

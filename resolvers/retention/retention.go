@@ -19,6 +19,10 @@ const mailHashLife = 24 * time.Hour
 // changesLife is how long changes of leads are stored for disconnected pages.
 const changesLife = 24 * time.Hour
 
+// eventsLife is how long deliveries of events are stored after they ended. They outlive their
+// leads.
+const eventsLife = 90 * 24 * time.Hour
+
 // Job deletes data that is older than its retention. All fields are required.
 type Job struct {
 	Sessions, Leads, Audit time.Duration // retentions; 0: unlimited
@@ -45,6 +49,7 @@ func (j *Job) Run(ctx context.Context) (complete bool) {
 		{"audit entries", j.Audit, j.pruneAudit},
 		{"mail counts", mailHashLife, j.Store.PruneMails},
 		{"lead changes", changesLife, j.Store.PruneChanges},
+		{"events", eventsLife, j.Store.PruneEvents},
 	} {
 		if step.retention == 0 {
 			continue
