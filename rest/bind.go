@@ -49,21 +49,28 @@ func (rt *Route) bindParameters(r *http.Request, vars map[string]any) *schema.Er
 	for _, p := range rt.segments {
 		values[p.Name] = []string{r.PathValue(p.Name)}
 	}
-	return bindTexts(values, slices.Concat(rt.segments, rt.query), vars)
+	return BindTexts(values, slices.Concat(rt.segments, rt.query), vars)
 }
 
-// bindTexts adds the variables from texts: parameters, or the fields of a form.
-func bindTexts(values url.Values, to []operations.Argument, vars map[string]any) *schema.Error {
+// BindTexts adds the variables from texts: parameters, or the fields of a form. Only that of a
+// list may be given several times.
+func BindTexts(values url.Values, to []operations.Argument, vars map[string]any) *schema.Error {
 	var wrong []schema.FieldError
 	for _, p := range to {
-		given, typ := values[p.Name], p.Type.NamedType
+		given, typ, isList := values[p.Name], p.Type.Name(), p.Type.Elem != nil
 		switch {
 		case len(given) == 0, len(given) == 1 && given[0] == "" && typ != "Boolean" && typ != "String":
 			// The parameter is missing.
-		case len(given) > 1:
+		case len(given) > 1 && !isList:
 			wrong = append(wrong, schema.Invalid(p.Name, schema.FieldCodeRepeated, "must be given only once"))
-		case !utf8.ValidString(given[0]):
+		case slices.ContainsFunc(given, func(text string) bool { return !utf8.ValidString(text) }):
 			wrong = append(wrong, schema.Invalid(p.Name, schema.FieldCodeUnreadable, "must be UTF-8"))
+		case isList:
+			list := make([]any, len(given))
+			for i, text := range given {
+				list[i] = convert(typ, text)
+			}
+			vars[p.Name] = list
 		default:
 			vars[p.Name] = convert(typ, given[0])
 		}
@@ -142,7 +149,7 @@ func (rt *Route) decodeForm(raw []byte, vars map[string]any) *schema.Error {
 	if err != nil {
 		return schema.BadRequest("The form is malformed.")
 	}
-	return bindTexts(values, rt.fields, vars)
+	return BindTexts(values, rt.fields, vars)
 }
 
 // sameOrigin reports whether a browser sent a request from a page of this service.

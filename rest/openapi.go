@@ -29,8 +29,28 @@ type description struct {
 	Codes     []schema.Code
 	MaxErrors int
 	Types     *operations.Schemas
+	Events    []event
 
 	schema *ast.Schema
+}
+
+// event describes an event that the service sends to the lead webhook.
+type event struct {
+	Kind, Summary string
+	Schema        string // of its data
+	Optional      bool   // sent only if LEAD_WEBHOOK_EVENTS has it
+}
+
+// events lists the events of the lead webhook.
+func events() []event {
+	return []event{
+		{Kind: "created", Summary: "A lead was accepted, or released from review", Schema: "LeadCreated"},
+		{Kind: "corrected", Summary: "The visitor's address was corrected", Schema: "LeadEvent", Optional: true},
+		{Kind: "consent_withdrawn", Summary: "A consent of the visitor was withdrawn", Schema: "LeadEvent"},
+		{Kind: "deletion_requested", Summary: "The visitor asked for the deletion of a lead", Schema: "LeadEvent"},
+		{Kind: "outcome", Summary: "The outcome of a lead was set or cleared", Schema: "LeadEvent", Optional: true},
+		{Kind: "erased", Summary: "A lead was erased: erase it, too", Schema: "LeadEvent"},
+	}
 }
 
 func describe(s *ast.Schema, paths []Path, version string) ([]byte, error) {
@@ -40,6 +60,7 @@ func describe(s *ast.Schema, paths []Path, version string) ([]byte, error) {
 		Codes:     schema.Codes(),
 		MaxErrors: schema.MaxFieldErrors,
 		Types:     operations.NewSchemas(s),
+		Events:    events(),
 		schema:    s,
 	}
 	d.Types.Enum(s.Types["FieldCode"])
@@ -84,7 +105,7 @@ func literal(v *ast.Value) string {
 	case ast.ListValue:
 		return "[" + strings.Join(parts, ",") + "]"
 	case ast.StringValue, ast.BlockValue, ast.EnumValue:
-		text, _ := encode(v.Raw) // a text can be encoded
+		text, _ := encode(v.Raw) // a string can be encoded
 		return text
 	default:
 		return v.Raw
@@ -170,7 +191,8 @@ func (d description) BodySchema(rt *Route) *jsonschema.Schema {
 		return d.Types.Object(rt.fields)
 	}
 	s := d.Types.Argument(*rt.body, true)
-	if rt.body.Definition.Kind == ast.Scalar {
+	if rt.body.Definition.Kind == ast.Scalar { // any JSON, of which a body is an object
+		s.Type, s.MinLength, s.MinItems = "object", nil, nil
 		s.Description = operations.OneLine(rt.Root.Definition.Arguments[0].Description)
 	}
 	return s

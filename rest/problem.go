@@ -45,25 +45,33 @@ func NewProblem(e *schema.Error, requestID string) Problem {
 }
 
 // WriteProblem responds to a request with a problem document. For a 405 the caller sets
-// the Allow header first.
+// the Allow header first, and for a 401 the WWW-Authenticate header if it says more than the
+// scheme.
 func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
+	p := problemOf(w, r, e)
+	body, _ := json.Marshal(p) //nolint:errchkjson // params are strings and numbers
+	w.Header().Set("Content-Type", "application/problem+json")
+	request.WriteBody(w, r, p.Status, body)
+}
+
+// problemOf records a refused request, sets the headers of its response, and returns the
+// problem.
+func problemOf(w http.ResponseWriter, r *http.Request, e *schema.Error) Problem {
 	ctx := r.Context()
 	request.RecorderFrom(ctx).Refused(e.Code, e.Fields)
 	p := NewProblem(e, request.CallerFrom(ctx).RequestID)
-
-	body, _ := json.Marshal(p) //nolint:errchkjson // params are texts and numbers
 
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 
 	switch p.Status {
 	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", "Bearer")
+		if h.Get("WWW-Authenticate") == "" {
+			h.Set("WWW-Authenticate", "Bearer")
+		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		// The default, in seconds, is for errors without a RetryAfter.
 		h.Set("Retry-After", strconv.Itoa(cmp.Or(e.RetrySeconds(), 5)))
 	}
-
-	h.Set("Content-Type", "application/problem+json")
-	request.WriteBody(w, r, p.Status, body)
+	return p
 }

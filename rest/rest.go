@@ -33,6 +33,7 @@ type API struct {
 	*http.ServeMux
 	Paths []Path // the routes by path
 
+	pages     []string // paths that browsers open as pages
 	executor  operations.Executor
 	downloads *otter.Cache[string, *download]
 	openapi   []byte
@@ -50,6 +51,7 @@ func New(list []*operations.Operation, executor operations.Executor, version str
 	a := &API{
 		ServeMux:  http.NewServeMux(),
 		Paths:     paths,
+		pages:     pageOf(paths),
 		executor:  executor,
 		downloads: otter.Must(&otter.Options[string, *download]{MaximumSize: maxDownloads}),
 	}
@@ -78,14 +80,15 @@ func (a *API) serveDescription(w http.ResponseWriter, r *http.Request) {
 }
 
 // handler binds a request to the operation of a route, runs it, and sends the value of its
-// root field as JSON, a redirect, a page or a download. An error may come with a page.
+// root field as JSON, a redirect, a page or a download. An error may come with a page of its
+// own, for browsers.
 func (a *API) handler(rt *Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request.RecorderFrom(r.Context()).Operation(rt.Summary())
 
 		ctx, vars, problem := rt.bind(w, r, a.executor)
 		if problem != nil {
-			WriteProblem(w, r, problem)
+			a.WriteError(w, r, problem)
 			return
 		}
 		isPage := rt.Produces == "text/html"
@@ -96,12 +99,12 @@ func (a *API) handler(rt *Route) http.Handler {
 
 		value, file, problem := rt.Run(ctx, a.executor, vars, r.Header)
 		switch {
-		case problem != nil && file != nil:
+		case problem != nil && file != nil && a.opensPage(r):
 			request.RecorderFrom(ctx).Refused(problem.Code, nil)
 			writePage(w, r, problem.Code.Status(), file)
 		case problem != nil:
 			problem.Fields = rt.sentNames(problem.Fields)
-			WriteProblem(w, r, problem)
+			a.WriteError(w, r, problem)
 		case rt.Form:
 			redirect(w, r, value)
 		case isPage:
@@ -110,6 +113,11 @@ func (a *API) handler(rt *Route) http.Handler {
 			a.download(w, r, value, file)
 		default:
 			w.Header().Set("Cache-Control", "no-store")
+			if rt.Root.Definition.Directives.ForName("cacheControl") != nil { // revalidated before each use
+				sum := sha256.Sum256(value)
+				w.Header().Set("ETag", `W/"`+hex.EncodeToString(sum[:16])+`"`)
+				w.Header().Set("Cache-Control", "public, max-age=0, must-revalidate")
+			}
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			request.WriteBody(w, r, http.StatusOK, value)
 		}
