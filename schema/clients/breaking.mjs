@@ -1,5 +1,6 @@
 // Lists the changes of the schema since the last release that break a client, and fails if there are some but the
-// changelog has no new line that begins with **Breaking**. The first argument is the repository; default: this one.
+// changelog has no new line that begins with **Breaking**. Before the first release it compares with origin/main, for those
+// who run that. The first argument is the repository; default: this one.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,9 +26,10 @@ const breakingLines = (text) => text.split("\n").filter((line) => /^[*-]? *\*\*B
 
 // If this commit itself is tagged as a release, it is compared with the previous release.
 const tags = git("tag", "--list", "v*", "--merged", "HEAD", "--no-contains", "HEAD", "--sort=-version:refname");
-const [release] = tags.split("\n");
+const main = "refs/remotes/origin/main";
+const [release] = (tags || git("for-each-ref", "--format=%(refname)", main)).split("\n");
 if (!release) {
-  console.log("There is no release yet, so there is nothing to compare the schema with.");
+  console.log("There is no release yet, and no origin/main, so there is nothing to compare the schema with.");
   process.exit();
 }
 

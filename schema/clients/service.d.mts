@@ -16,5 +16,8 @@ export interface Service {
   publish(documents: readonly object[]): Promise<void>;
 }
 
-/** Starts the service in development with additional settings. */
-export declare function startService(settings?: Record<string, string>, program?: string): Promise<Service>;
+/** Starts the service in development with additional settings, which may depend on its address. */
+export declare function startService(
+  settings?: Record<string, string> | ((base: string) => Record<string, string>),
+  program?: string,
+): Promise<Service>;

@@ -32,6 +32,13 @@ test("a breaking change of the schema needs a line in the changelog", () => {
   assert.equal(first.status, 0, first.output);
   assert.match(first.output, /no release yet/);
 
+  // Before the first release, main is what others run.
+  git("update-ref", "refs/remotes/origin/main", "HEAD");
+  const renamed = check("title: String, phone(id: ID): String");
+  assert.equal(renamed.status, 1, renamed.output);
+  assert.match(renamed.output, /origin\/main: Query\.name was removed/);
+  check("name: String, phone(id: ID): String");
+
   git("tag", "v1.9.0");
   const more = check("name: String, phone(id: ID): String, email: String");
   assert.equal(more.status, 0, more.output);

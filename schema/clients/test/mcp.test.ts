@@ -20,7 +20,7 @@ after(async () => {
 
 test("an assistant prices a project and requests a quote", async () => {
   const { tools } = await client.listTools();
-  assert.deepEqual(tools.map((tool) => tool.name), ["content", "estimate_quote", "site_settings", "submit_quote"]);
+  assert.deepEqual(tools.map((tool) => tool.name), ["content", "estimate_quote", "quote_options", "site_settings", "submit_quote"]);
 
   // The client checks each result against the tool's output schema.
   const call = async (name: string, given: Record<string, unknown>) => {
