@@ -1,14 +1,16 @@
 // Builds every page, a folder with an index.html, into dist/<page>, which the binary embeds: gzipped files named by
-// their contents, the licenses of the bundled packages, and index.html, which loads them. The same sources and lock file
+// their contents (the calculator's element with brotli, too), the licenses of the bundled packages, and index.html, which loads them. The same sources and lock file
 // yield the same bytes on every machine, so the result is committed.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { basename, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 import { gzipSync } from "fflate";
 import { marked } from "marked";
 
+const brotli = createRequire(import.meta.url)("brotli-wasm"); // its module for imports is one for browsers
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
 /**
@@ -83,12 +85,30 @@ async function playground() {
   return [workers, page];
 }
 
-/** Bundles a page whose entry point is main.tsx, or main.css if it runs no script. */
+/** Bundles a page whose entry point is main.tsx or main.ts, or main.css if it runs no script. */
 async function bundle(name) {
   const files = await readdir(join(folder, name));
-  const entry = files.includes("main.tsx") ? "main.tsx" : "main.css";
-  return [await esbuild.build({ ...options, entryPoints: { [name]: `${name}/${entry}` } })];
+  const entry = ["main.tsx", "main.ts", "main.css"].find((file) => files.includes(file));
+  const page = await esbuild.build({ ...options, entryPoints: { [name]: `${name}/${entry}` } });
+  return files.includes("element.tsx") ? [page, await element(name)] : [page];
 }
+
+/** Bundles a custom element for pages of other sites: one script, which contains its style sheet as a string. */
+const element = (name) =>
+  esbuild.build({
+    ...options,
+    splitting: false,
+    entryPoints: { element: `${name}/element.tsx` },
+    plugins: [{
+      name: "style sheet as a string",
+      setup(build) {
+        build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+          const css = await esbuild.transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+          return { contents: css.code, loader: "text" };
+        });
+      },
+    }],
+  });
 
 /** Writes a page to dist, and replaces SCRIPT, STYLE, ICON and LICENSES in its HTML by the names of the files. */
 async function write(name, html, results) {
@@ -105,6 +125,7 @@ async function write(name, html, results) {
     plain += contents.length;
     packed += gz.length;
     await writeFile(join(dist, `${file}.gz`), gz);
+    if (file.startsWith("element-")) await writeFile(join(dist, `${file}.br`), brotli.compress(contents, { quality: 11 }));
   }
 
   for (const file of results.flatMap((result) => result.outputFiles)) {

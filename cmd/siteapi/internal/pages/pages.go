@@ -44,10 +44,8 @@ type Options struct {
 	// Files contains index.html and its gzipped assets.
 	Files fs.FS
 
-	// Policy is added to the Content-Security-Policy, which allows assets of the service
-	// and images of ImageHosts.
-	Policy     string
-	ImageHosts []string
+	// Policy is added to the Content-Security-Policy, which allows assets of the service.
+	Policy string
 
 	// Values replace placeholders such as {{name}} in the page. {{nonce}} is reserved for
 	// <style> elements.
@@ -99,7 +97,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:%s; " +
+const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"font-src 'self'; style-src 'self' 'nonce-%s'; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'; %s"
 
@@ -107,14 +105,9 @@ const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-s
 // response.
 func (h *handler) servePage(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
-	images := ""
-	for _, host := range h.ImageHosts {
-		images += " https://" + host
-	}
-
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, images, nonce, h.Policy))
+	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, nonce, h.Policy))
 
 	page := strings.NewReplacer("{{nonce}}", nonce,
 		"{{local}}", strconv.FormatBool(request.CallerFrom(r.Context()).Local)).Replace(h.page)
@@ -137,15 +130,9 @@ var contentTypes = map[string]string{
 // serveFile sends an asset, which is already compressed. It returns false if the asset
 // does not exist.
 func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
-	file, err := fs.ReadFile(h.Files, name+".gz")
-	if err != nil {
-		return false
-	}
-
 	header := w.Header()
-	if request.AcceptsGzip(r) {
-		header.Set("Content-Encoding", "gzip")
-	} else if file, err = unpack(file); err != nil {
+	file, err := packedFile(h.Files, name, header, r)
+	if err != nil {
 		return false
 	}
 
@@ -157,6 +144,25 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 	return true
 }
 
+// packedFile returns a built file in the best coding that the client accepts, and sets
+// Content-Encoding. Only some files are also packed with brotli.
+func packedFile(files fs.FS, name string, h http.Header, r *http.Request) ([]byte, error) {
+	if request.Accepts(r, "br") {
+		if file, err := fs.ReadFile(files, name+".br"); err == nil {
+			h.Set("Content-Encoding", "br")
+			return file, nil
+		}
+	}
+
+	file, err := fs.ReadFile(files, name+".gz")
+	if err != nil || !request.Accepts(r, "gzip") {
+		return unpack(file)
+	}
+	h.Set("Content-Encoding", "gzip")
+	return file, nil
+}
+
+// unpack unpacks a file; an empty one, which does not exist, is an error.
 func unpack(packed []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

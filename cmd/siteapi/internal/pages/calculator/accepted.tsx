@@ -1,9 +1,9 @@
 // The page after a request was accepted.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Locale } from "../generated/calculator.js";
-import type { Sent } from "./draft.js";
-import type { Service } from "./service.js";
-import { words } from "./words.js";
+import type { Locale } from "../generated/calculator";
+import type { Sent } from "./draft";
+import { reference, type Service } from "./service";
+import { words } from "./words";
 
 interface Props {
   sent: Sent;
@@ -27,7 +27,7 @@ export function Accepted({ sent: { receipt, draft }, service, locale, onCorrect,
     return () => void (current = false);
   }, [receipt, locale]);
   return (
-    <section class="accepted" aria-labelledby="accepted">
+    <section class="accepted" part="panel" aria-labelledby="accepted">
       <h2 id="accepted" ref={heading} tabIndex={-1}>
         {t.thanks(draft.contact.firstName)}
       </h2>
@@ -56,7 +56,7 @@ export function Accepted({ sent: { receipt, draft }, service, locale, onCorrect,
         </button>
       </p>
       <p class="note">
-        {t.reference}: <code>{receipt.submissionId.slice(0, 8).toUpperCase()}</code>
+        {t.reference}: <code>{reference(receipt)}</code>
       </p>
     </section>
   );

@@ -1,6 +1,6 @@
 // The site's requests for consent. The wording comes from the CMS, and the service compares it with the submitted text.
-import type { ConsentInput, ConsentTextsQuery, Locale } from "../generated/calculator.js";
-import { textIn } from "./localized.js";
+import type { ConsentInput, ConsentTextsQuery, Locale } from "../generated/calculator";
+import { textIn } from "./localized";
 
 /** The purpose of the consent to tracking the first name and the e-mail, if the site asks for it. */
 export const saveProgress = "save_progress";

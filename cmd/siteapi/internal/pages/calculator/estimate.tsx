@@ -1,12 +1,12 @@
 // The price of the choices, and its place on the page.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Locale } from "../generated/calculator.js";
-import { moneyFormat, type Estimate, type Option, type Selections } from "./quote.js";
-import type { Service } from "./service.js";
-import type { Words } from "./words.js";
+import type { Locale } from "../generated/calculator";
+import { grouped, moneyFormat, share, type Estimate, type measured, type Option } from "./quote";
+import type { Service } from "./service";
+import type { Words } from "./words";
 
 /** The price of the choices. The last one stays while the next one is loading, and if that fails. */
-export function useEstimate(service: Service, locale: Locale, selections: Selections, some: boolean, version: number) {
+export function useEstimate(service: Service, locale: Locale, selections: ReturnType<typeof measured>, some: boolean, version: number) {
   const [estimate, setEstimate] = useState<Estimate | null>(null);
   const [failed, setFailed] = useState(false);
   const asked = useRef<Promise<Estimate | null>>(Promise.resolve(null));
@@ -37,17 +37,30 @@ export function rangeText(estimate: Estimate | null, locale: Locale) {
 interface LinesProps {
   estimate: Estimate | null;
   picked: Option[];
-  money: Intl.NumberFormat;
+  locale: Locale;
   t: Words;
 }
 
-/** The price of each choice. */
-export function Lines({ estimate, picked, money, t }: LinesProps) {
+/** The price of each choice, and the tax. */
+export function Lines({ estimate, picked, locale, t }: LinesProps) {
+  const { tax, min, max } = estimate ?? {};
+  const money = moneyFormat(locale, estimate?.currency);
+  const name = tax && `${share(tax.percent, locale)} ${tax.label ?? t.tax}`;
   return (
     <ul>
-      {estimate?.lines.map(({ field, slug, label, amount }) => (
+      {estimate?.lines.map(({ field, slug, label, amount, quantity, unit, unitPrice, flat, percent }) => (
         <li key={`${field} ${slug}`}>
-          <span>{label}</span>{" "}
+          <span>
+            {label}
+            {quantity && ` · ${grouped(quantity, locale)} ${unit}`}
+            {unitPrice != null && (
+              <span translate={false}>
+                {` × ${money.format(unitPrice)}`}
+                {flat ? ` + ${money.format(flat)}` : ""}
+                {percent ? ` ${percent < 0 ? "−" : "+"} ${share(percent, locale)}` : ""}
+              </span>
+            )}
+          </span>{" "}
           <span translate={!amount}>{amount ? money.format(amount) : t.included}</span>
         </li>
       ))}
@@ -56,6 +69,17 @@ export function Lines({ estimate, picked, money, t }: LinesProps) {
           <span>{picked.find((option) => option.slug === slug)?.label ?? slug}</span> <span>{t.open}</span>
         </li>
       ))}
+      {tax && (
+        <li key="tax">
+          <span>{tax.included ? t.including(name!) : `+ ${name}`}</span>{" "}
+          <span translate={false}>{money.formatRange(tax.min, tax.max)}</span>
+        </li>
+      )}
+      {tax && !tax.included && (
+        <li key="total">
+          <span>{t.total}</span> <span translate={false}>{money.formatRange(min! + tax.min, max! + tax.max)}</span>
+        </li>
+      )}
     </ul>
   );
 }

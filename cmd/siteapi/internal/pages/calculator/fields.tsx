@@ -1,11 +1,11 @@
 // The form's fields. Labels, hints and errors are associated with their fields for screen readers.
 import type { ComponentChildren } from "preact";
-import type { Locale } from "../generated/calculator.js";
-import { saveProgress, type Consent } from "./consents.js";
-import type { Phone } from "./phones.js";
-import type { Group, Option } from "./quote.js";
-import type { FieldError } from "./service.js";
-import type { Words } from "./words.js";
+import type { Locale } from "../generated/calculator";
+import { saveProgress, type Consent } from "./consents";
+import type { Phone } from "./phones";
+import { allows, countOf, grouped, moneyFormat, plain, quantityField, share, type Estimate, type Group, type Option, type Quantities } from "./quote";
+import type { FieldError } from "./service";
+import type { Words } from "./words";
 
 /** The invalid fields, by their names in the request. */
 export type Errors = Partial<Record<string, FieldError>>;
@@ -27,17 +27,31 @@ interface ChoicesProps {
   required?: boolean;
   several?: boolean;
   onChange: (slugs: string[]) => void;
+  locale: Locale;
+  estimate: Estimate | null;
+  quantities: Quantities;
+  explain: (field: string) => string | undefined;
+  onQuantity: (slug: string, typed: string) => void;
 }
 
 /** One step: radio buttons, or check boxes if several options may be chosen. */
-export function Choices({ group, options, t, money, chosen, error, required, several, onChange }: ChoicesProps) {
-  const price = ({ price: value, percent }: Option) => {
-    const share = percent ? `${percent > 0 ? "+" : "−"} ${Math.abs(percent)} %` : "";
-    if (value === undefined && percent === undefined) return null;
-    if (!value) return share || t.included;
+export function Choices({ group, options, t, money, chosen, error, required, several, onChange, ...props }: ChoicesProps) {
+  const figure = (amount: number) => <span translate={false}>{money.format(amount)}</span>;
+  const price = ({ price: value, percent, unit, unitPrice, tiers }: Option) => {
+    const part = percent ? `${percent > 0 ? "+" : "−"} ${share(percent, props.locale)}` : "";
+    if (value == null) return null;
+    if (unit) {
+      const each = unitPrice ?? Math.min(...tiers.map((tier) => tier.unitPrice));
+      return (
+        <>
+          {unitPrice == null && t.from} {figure(each)} / {unit} {value > 0 && <>+ {figure(value)}</>} {part}
+        </>
+      );
+    }
+    if (!value) return part || t.included;
     return (
       <>
-        {group === "projectType" ? t.from : "+"} <span translate={false}>{money.format(value)}</span> {share}
+        {group === "projectType" ? t.from : "+"} {figure(value)} {part}
       </>
     );
   };
@@ -52,27 +66,72 @@ export function Choices({ group, options, t, money, chosen, error, required, sev
       aria-invalid={error ? "true" : undefined}
       aria-required={required ? "true" : undefined}
     >
-      <legend id={`${group}.title`}>{t.groups[group]}</legend>
+      <legend id={`${group}.title`} part="heading">{t.groups[group]}</legend>
       {several && <p class="hint">{t.several}</p>}
       <ErrorText id={`${group}.error`} text={error} />
       <div class="options">
         {options
           .filter((option) => option.group === group)
           .map((option) => (
-            <label key={option.slug}>
-              <input
-                type={several ? "checkbox" : "radio"}
-                name={group}
-                value={option.slug}
-                checked={chosen.includes(option.slug)}
-                onChange={(event) => toggle(option.slug, event.currentTarget.checked)}
-              />
-              <span class="name">{option.label}</span>
-              <span class="price">{price(option)}</span>
-            </label>
+            <div class="option" key={option.slug}>
+              <label part="choice">
+                <input
+                  type={several ? "checkbox" : "radio"}
+                  name={group}
+                  value={option.slug}
+                  checked={chosen.includes(option.slug)}
+                  onChange={(event) => toggle(option.slug, event.currentTarget.checked)}
+                />
+                <span class="name">{option.label}</span>
+                <span class="price">{price(option)}</span>
+              </label>
+              {option.unit && chosen.includes(option.slug) && <Quantity {...{ option, t, ...props }} />}
+            </div>
           ))}
       </div>
     </fieldset>
+  );
+}
+
+type QuantityProps = Pick<ChoicesProps, "t" | "locale" | "estimate" | "quantities" | "explain" | "onQuantity"> & {
+  option: Option;
+};
+
+/** The quantity of a chosen option, with its bounds and its price. The arrow keys change it by a step. */
+function Quantity({ option, t, locale, estimate, quantities, explain, onQuantity }: QuantityProps) {
+  const { slug, label, unit, minQuantity, maxQuantity, step } = option;
+  const [min, max] = [minQuantity!, maxQuantity!];
+  const most = Math.floor(Math.round((max - min) * 100) / Math.round(step! * 100)); // steps
+  const count = countOf(option, quantities, locale);
+  const error = explain(quantityField(slug));
+  const line = estimate?.lines.find((line) => line.slug === slug && line.quantity != null);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const steps = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!steps) return;
+    event.preventDefault();
+    const at = Math.round(((count || min) - min) / step!) + steps;
+    onQuantity(slug, plain(min + Math.min(Math.max(at, 0), most) * step!, locale));
+  };
+  return (
+    <div class="quantity">
+      <input
+        {...{ id: `${slug}.quantity`, type: "text", inputMode: "decimal", autocomplete: "off", role: "spinbutton" }}
+        part="field"
+        value={quantities[slug] ?? plain(count, locale)}
+        aria-label={`${label}: ${unit}`}
+        aria-valuemin={min}
+        aria-valuemax={max}
+        aria-valuenow={Number.isNaN(count) ? undefined : count}
+        aria-valuetext={`${quantities[slug] ?? plain(count, locale)} ${unit}`}
+        aria-invalid={!error && allows(option, count) ? undefined : "true"}
+        aria-describedby={error ? `${slug}.error ${slug}.bounds` : `${slug}.bounds`}
+        onKeyDown={onKeyDown}
+        {...typing((value) => onQuantity(slug, value))}
+      />{" "}
+      {unit} <span class="amount" translate={!line}>{line ? moneyFormat(locale, estimate?.currency).format(line.amount) : t.open}</span>
+      <ErrorText id={`${slug}.error`} text={error} />
+      <small id={`${slug}.bounds`}>{t.bounds(grouped(min, locale), grouped(max, locale), grouped(step!, locale))}</small>
+    </div>
   );
 }
 
@@ -111,7 +170,7 @@ export function Contact({ t, contact, explain, onChange, website, onWebsite, ...
   const messageError = explain("message");
   return (
     <fieldset class="contact">
-      <legend>{t.contact}</legend>
+      <legend part="heading">{t.contact}</legend>
       <p class="hint">{t.contactHint}</p>
       <div class="inputs">
         {textFields.map(({ name, required, ...attributes }) => {
@@ -122,6 +181,7 @@ export function Contact({ t, contact, explain, onChange, website, onWebsite, ...
                 {t.fields[name]} {!required && <small>{t.optional}</small>}
               </label>
               <input
+                part="field"
                 {...{ id: name, name, ...(attributes as { type: "text" }) }}
                 value={contact[name]}
                 aria-required={required ? "true" : undefined}
@@ -138,6 +198,7 @@ export function Contact({ t, contact, explain, onChange, website, onWebsite, ...
             {t.message} <small>{t.optional}</small>
           </label>
           <textarea
+            part="field"
             {...{ id: "message", name: "message", rows: 4, maxLength: mostMessage, value: props.message }}
             aria-invalid={messageError ? "true" : undefined}
             aria-describedby={messageError && "message.error"}

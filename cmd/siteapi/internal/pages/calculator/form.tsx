@@ -1,20 +1,22 @@
 // The form: the choices, the visitor's data, and the estimate next to them.
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { Locale, SubmitQuoteInput } from "../generated/calculator.js";
-import { readConsents, saveProgress, type Consent } from "./consents.js";
-import { readAttribution, type Draft } from "./draft.js";
-import { Lines, rangeText, useEstimate } from "./estimate.js";
-import { Choices, Contact, Phones, Privacy, type Errors } from "./fields.js";
-import { phonesAt } from "./phones.js";
-import { chosen, fieldOf, groups, moneyFormat, readOptions, sentEstimate, type Estimate } from "./quote.js";
-import { ServiceError, type Receipt, type Service, type Site } from "./service.js";
-import { explainError, words, type Words } from "./words.js";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Locale, SubmitQuoteInput } from "../generated/calculator";
+import { readConsents, saveProgress, type Consent } from "./consents";
+import { readAttribution, type Draft } from "./draft";
+import { Lines, rangeText, useEstimate } from "./estimate";
+import { Choices, Contact, Phones, Privacy, type Errors } from "./fields";
+import { announce, challengeToken, renewChallenge } from "./host";
+import { phonesAt } from "./phones";
+import { chosen, fieldOf, groups, measured, moneyFormat, readOptions, quantityField, sentEstimate, unreadable, type Estimate, type Option } from "./quote";
+import { reference, ServiceError, type Receipt, type Service, type Site } from "./service";
+import { explainError, words, type Words } from "./words";
 
 /** The fields of a request that the form shows and can mark as invalid. */
 const formFields = /^(contact|selections)\.|^message$/;
 const text = (value: string) => value || undefined; // empty fields are omitted
 
 interface Props {
+  host: HTMLElement;
   service: Service;
   locale: Locale;
   site: Site;
@@ -27,19 +29,23 @@ interface Props {
   onAccepted: (receipt: Receipt) => void;
 }
 
-export function QuoteForm({ service, locale, site, version, draft, update, correcting, onAccepted }: Props) {
+export function QuoteForm({ host, service, locale, site, version, draft, update, correcting, onAccepted }: Props) {
   const t = words[locale];
-  const { selections, contact, message } = draft;
-  const options = readOptions(site.options, locale);
+  const { selections, quantities, contact, message } = draft;
+  const options = useMemo(() => readOptions(site.options), [site]);
+  const sent = useMemo(() => measured(options, selections, quantities, locale), [options, selections, quantities, locale]);
   const consents = readConsents(site.consents, draft.agreed, locale);
   const picked = chosen(options, selections);
-  const price = useEstimate(service, locale, selections, picked.length > 0, version);
+  const price = useEstimate(service, locale, sent, picked.length > 0, version);
   const amounts = rangeText(price.estimate, locale);
   const range = amounts || (selections.projectType && price.estimate ? t.toAgree : "");
-  const money = moneyFormat(locale, price.estimate?.currency);
+  const money = moneyFormat(locale, options[0]?.currency);
+  const { tax, taxNote } = price.estimate ?? {};
+  const notes = [taxNote, amounts && (tax || taxNote ? t.rangeNoteTaxed : t.rangeNote)].filter(Boolean);
   const [website, setWebsite] = useState(""); // a honeypot: only bots fill in this invisible field
-  const sending = useSending(service, onAccepted);
-  useTracking(service, locale, draft, price.estimate, consents, picked.length > 0);
+  const sending = useSending(host, service, onAccepted);
+  useTracking(service, locale, draft, options, sent, price.estimate, consents, picked.length > 0);
+  useEffect(() => void (price.estimate && announce(host, "siteapi-estimate", price.estimate)), [price.estimate]);
 
   const form = useRef<HTMLFormElement>(null);
   useFocus(form, sending.refusals, correcting);
@@ -47,7 +53,14 @@ export function QuoteForm({ service, locale, site, version, draft, update, corre
   async function submit(event: Event) {
     event.preventDefault();
     if (sending.busy || service.preview) return;
-    sending.send(async () => requestOf(locale, draft, await price.latest(), consents, website));
+    sending.send(async () => {
+      const wrong = unreadable(options, selections, quantities, locale);
+      if (wrong.length) throw new ServiceError("BAD_USER_INPUT", wrong);
+      return {
+        ...requestOf(locale, draft, options, sent, await price.latest(), consents, website),
+        challengeToken: challengeToken(host),
+      };
+    });
   }
 
   /** Applies a change and clears the error of its field. */
@@ -69,6 +82,10 @@ export function QuoteForm({ service, locale, site, version, draft, update, corre
               <Choices
                 key={group}
                 {...{ group, options, t, money, several, error: explain(`selections.${field}`) }}
+                {...{ locale, quantities, explain, estimate: price.estimate }}
+                onQuantity={(slug, typed) =>
+                  change(quantityField(slug), (old) => ({ ...old, quantities: { ...old.quantities, [slug]: typed } }))
+                }
                 required={group === "projectType"}
                 chosen={[selections[field]].flat()}
                 onChange={(slugs) =>
@@ -78,7 +95,7 @@ export function QuoteForm({ service, locale, site, version, draft, update, corre
             );
           })}
           {picked.length > 0 && (
-            <p class="bar" aria-hidden="true">
+            <p class="bar" part="panel" aria-hidden="true">
               {t.range} <strong translate={!amounts}>{range}</strong>
             </p>
           )}
@@ -98,16 +115,17 @@ export function QuoteForm({ service, locale, site, version, draft, update, corre
           />
         </Contact>
       </div>
-      <aside aria-label={t.range}>
+      <aside part="panel" aria-label={t.range}>
         <h2>{t.range}</h2>
         <output class={range ? "range" : "range empty"} translate={!amounts}>
           {range || t.rangeEmpty}
         </output>
-        <Lines {...{ estimate: price.estimate, picked, money, t }} />
+        <Lines {...{ estimate: price.estimate, picked, locale, t }} />
         <p role="status">{price.failed && t.stale}</p>
         {service.preview && <p class="note">{t.preview}</p>}
+        <slot />
         <Send {...{ sending, locale, t }} preview={service.preview} />
-        <p class="note">{t.rangeNote}</p>
+        {notes.length > 0 && <p class="note">{notes.join(" ")}</p>}
         <Phones title={t.call} locale={locale} phones={phonesAt(site.SiteSettings, "contact")} />
       </aside>
     </form>
@@ -128,7 +146,7 @@ function Send({ sending: { state, busy, errors }, locale, t, preview }: SendProp
   const elsewhere = Object.entries(errors).filter(([field]) => !formFields.test(field)).slice(0, 1);
   return (
     <>
-      <button disabled={busy || preview}>{busy ? t.sending : t.submit}</button>
+      <button part="button" disabled={busy || preview}>{busy ? t.sending : t.submit}</button>
       <p class="note">{t.processing}</p>
       <p role="status">{state === "retrying" && t.retrying}</p>
       <p role="alert">
@@ -142,7 +160,7 @@ function Send({ sending: { state, busy, errors }, locale, t, preview }: SendProp
 type Sending = ReturnType<typeof useSending>;
 
 /** Sends requests, and keeps the errors of the fields until they are corrected. */
-function useSending(service: Service, onAccepted: (receipt: Receipt) => void) {
+function useSending(host: HTMLElement, service: Service, onAccepted: (receipt: Receipt) => void) {
   const [state, setState] = useState<"choosing" | "sending" | "retrying" | "failed">("choosing");
   const [errors, setErrors] = useState<Errors>({});
   const [refusals, setRefusals] = useState(0); // number of times that the service rejected the form
@@ -150,9 +168,17 @@ function useSending(service: Service, onAccepted: (receipt: Receipt) => void) {
   async function send(prepare: () => Promise<SubmitQuoteInput>) {
     setState("sending");
     try {
-      onAccepted(await service.submit(await prepare(), () => setState("retrying")));
+      const request = await prepare();
+      const receipt = await service.submit(request, () => setState("retrying"));
+      onAccepted(receipt);
+      announce(host, "siteapi-submitted", {
+        id: receipt.submissionId,
+        reference: reference(receipt),
+        estimate: request.estimate,
+      });
     } catch (error) {
       const fields = error instanceof ServiceError ? error.fields : [];
+      renewChallenge(host);
       setState("failed");
       setRefusals((old) => old + 1);
       setErrors(Object.fromEntries(fields.map((error) => [error.field.replace(/\[\d+\]$/, ""), error])));
@@ -170,7 +196,9 @@ function useSending(service: Service, onAccepted: (receipt: Receipt) => void) {
 /** Returns the request for a quote. */
 const requestOf = (
   locale: Locale,
-  { session, selections, contact, message }: Draft,
+  { session, contact, message }: Draft,
+  options: Option[],
+  selections: ReturnType<typeof measured>,
   estimate: Estimate | null,
   consents: Consent[],
   website: string,
@@ -179,7 +207,7 @@ const requestOf = (
   locale,
   contact: { ...contact, phone: text(contact.phone), company: text(contact.company) },
   selections: { ...selections, complexity: text(selections.complexity), timeline: text(selections.timeline) },
-  estimate: { ...sentEstimate(estimate), revision: estimate?.revision },
+  estimate: { ...sentEstimate(estimate, options), revision: estimate?.revision },
   message: text(message),
   consents,
   attribution: readAttribution(),
@@ -190,7 +218,9 @@ const requestOf = (
 function useTracking(
   service: Service,
   locale: Locale,
-  { session, selections, contact }: Draft,
+  { session, contact }: Draft,
+  options: Option[],
+  selections: ReturnType<typeof measured>,
   price: Estimate | null,
   consents: Consent[],
   some: boolean,
@@ -200,7 +230,7 @@ function useTracking(
     if (!some) return;
     const contactHints = { email: text(contact.email), firstName: text(contact.firstName) };
     const formData = progress?.given === false ? undefined : contactHints;
-    const estimate = price?.currency ? sentEstimate(price) : undefined;
+    const estimate = price?.currency ? sentEstimate(price, options) : undefined;
     const consents = progress && [progress];
     const attribution = readAttribution();
     service.track({ sessionId: session, locale, selections, estimate, formData, consents, attribution });
@@ -213,7 +243,7 @@ function useTracking(
  */
 function useFocus(form: { current: HTMLFormElement | null }, refusals: number, correcting: boolean) {
   useEffect(() => {
-    const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
+    const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true][aria-describedby*='.error']");
     (first?.querySelector("input") ?? first)?.focus();
   }, [refusals]);
   useEffect(() => {

@@ -1,5 +1,5 @@
 // Texts that the CMS has in several languages. The service reads the same forms.
-import type { Locale } from "../generated/calculator.js";
+import type { Locale } from "../generated/calculator";
 
 const fallback: Locale = "en";
 

@@ -1,5 +1,5 @@
 // The rule for phone numbers that every client of the service must follow.
-import type { CalculatorQuery } from "../generated/calculator.js";
+import type { CalculatorQuery } from "../generated/calculator";
 
 type Settings = NonNullable<CalculatorQuery["SiteSettings"]>;
 export type Phone = NonNullable<Settings["contactPhones"]>[number];

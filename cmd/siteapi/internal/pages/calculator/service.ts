@@ -1,6 +1,5 @@
 // The calculator's requests: content by GraphQL; the price, tracking and submission by REST.
-import { ClientError, GraphQLClient } from "graphql-request";
-import { CalculatorDocument, ConsentTextsDocument, ThanksDocument } from "../generated/calculator.js";
+import { CalculatorDocument, ConsentTextsDocument, ThanksDocument } from "../generated/calculator";
 import type {
   CalculatorQuery,
   ConsentTextsQuery,
@@ -10,12 +9,16 @@ import type {
   SubmitQuoteInput,
   SubmitQuoteMutation,
   TrackQuoteInput,
-} from "../generated/calculator.js";
-import type { FieldCode } from "../generated/schema.js";
+  TypedDocumentString,
+} from "../generated/calculator";
+import type { FieldCode } from "../generated/schema";
 
 /** The site's settings and content in a language. */
 export type Site = CalculatorQuery & ConsentTextsQuery;
 export type Receipt = SubmitQuoteMutation["submitQuote"];
+
+/** The short form of a request's id, as its PDF shows it. */
+export const reference = ({ submissionId }: Receipt) => submissionId.slice(0, 8).toUpperCase();
 
 /** An invalid field: its code, from a closed list, and the code's parameters. */
 export interface FieldError {
@@ -46,12 +49,7 @@ export type Service = ReturnType<typeof newService>;
  */
 export function newService(base: string, mails: boolean, preview = "") {
   const drafts: Record<string, string> = preview ? { Authorization: `Bearer ${preview}`, "X-Preview": "drafts" } : {};
-  const graphQL = new GraphQLClient(new URL(`${base}/graphql`, location.href).href, {
-    method: preview ? "POST" : "GET", // so that browsers and CDNs can cache the response
-    headers: drafts,
-    fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(timeout) }),
-  });
-  const pending: { input?: TrackQuoteInput; timer?: number } = {};
+  const pending: { input?: TrackQuoteInput; timer?: ReturnType<typeof setTimeout> } = {};
   let attempt = { key: "", body: "" };
 
   /** Sends the pending state. A beacon outlives the page; its body is sent as text/plain. */
@@ -64,12 +62,20 @@ export function newService(base: string, mails: boolean, preview = "") {
     clearTimeout(pending.timer);
     delete pending.input;
   }
-  addEventListener("pagehide", flush);
-  document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && flush());
+  const end = new AbortController();
+  addEventListener("pagehide", flush, { signal: end.signal });
+  document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && flush(), end);
 
   return {
+    base,
     preview: preview !== "",
     mails,
+
+    /** Sends what is pending, and ends. */
+    close() {
+      flush();
+      end.abort();
+    },
 
     /** In a preview, calls a function after each edit. Returns a function that stops this. */
     follow(changed: () => void): () => void {
@@ -83,8 +89,8 @@ export function newService(base: string, mails: boolean, preview = "") {
     /** Reads the site's settings and content in a language. */
     async read(locale: Locale): Promise<Site> {
       const [site, asked] = await Promise.all([
-        graphQL.request(CalculatorDocument, { locale }),
-        graphQL.request(ConsentTextsDocument, { locale }).catch(nothingIfUnserved),
+        query(CalculatorDocument, { locale }),
+        query(ConsentTextsDocument, { locale }).catch(nothingIfUnserved),
       ]);
       return { ...site, ...asked };
     },
@@ -132,7 +138,7 @@ export function newService(base: string, mails: boolean, preview = "") {
 
     /** Reads the firm's own thanks for an accepted request, in paragraphs. */
     async thanks(receipt: Receipt, locale: Locale): Promise<readonly string[]> {
-      const { quotePage } = await graphQL.request(ThanksDocument, { id: receipt.submissionId, locale });
+      const { quotePage } = await query(ThanksDocument, { id: receipt.submissionId, locale });
       return quotePage?.thanks ?? [];
     },
 
@@ -143,6 +149,17 @@ export function newService(base: string, mails: boolean, preview = "") {
     /** Returns the address of the PDF of an accepted request. */
     pdf: (receipt: Receipt, locale: Locale) => `${base}${receipt.pdfUrl}&locale=${locale}`,
   };
+
+  /** Sends a query: by GET, which browsers and CDNs can cache, unless it reads drafts. */
+  async function query<R, V>(operation: TypedDocumentString<R, V>, variables: V): Promise<R> {
+    const parameters = { query: operation.toString(), variables: JSON.stringify(variables) };
+    const response = preview
+      ? await post("/graphql", JSON.stringify({ query: parameters.query, variables }), drafts)
+      : await fetch(`${base}/graphql?${new URLSearchParams(parameters)}`, { signal: AbortSignal.timeout(timeout) });
+    const { data, errors } = await response.json();
+    if (errors?.length || !data) throw new ServiceError(errors?.[0]?.extensions?.code ?? "INTERNAL");
+    return data;
+  }
 
   /** Reads a stream of events to its end. The first event arrives immediately. */
   async function readChanges(changed: () => void, signal: AbortSignal) {
@@ -167,7 +184,7 @@ export function newService(base: string, mails: boolean, preview = "") {
 
 /** A site without requests for consent need not serve their type. After any other error it is unknown whether to ask. */
 function nothingIfUnserved(error: unknown): ConsentTextsQuery {
-  const unserved = error instanceof ClientError && error.response.errors?.[0]?.extensions?.code === "BAD_USER_INPUT";
+  const unserved = error instanceof ServiceError && error.code === "BAD_USER_INPUT";
   if (!unserved) throw error;
   return { consents: [] };
 }

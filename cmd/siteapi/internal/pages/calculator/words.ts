@@ -1,14 +1,10 @@
 // The calculator's own texts in the languages of the site; all other texts come from the CMS. Spanish and Romanian
 // address visitors formally, like the PDF.
-import type { Locale } from "../generated/calculator.js";
-import type { FieldCode } from "../generated/schema.js";
-import type { FieldError } from "./service.js";
+import type { Locale } from "../generated/calculator";
+import type { FieldCode } from "../generated/schema";
+import type { FieldError } from "./service";
 
 const en = {
-  language: "English",
-  title: "Price calculator",
-  headline: "What will your project cost?",
-  intro: "Choose what you need and see an honest price range at once.",
   groups: {
     projectType: "What shall we build?",
     feature: "What should it be able to do?",
@@ -29,6 +25,11 @@ const en = {
   open: "to be confirmed",
   stale: "The price can't be updated right now: this is the one before your last change.",
   rangeNote: "A guide price without tax. The proposal states the exact price.",
+  rangeNoteTaxed: "A guide price. The proposal states the exact price.",
+  tax: "tax",
+  total: "Total",
+  including: (tax: string) => `including ${tax}`,
+  bounds: (min: string, max: string, step: string) => `${min} to ${max}, in steps of ${step}`,
   submit: "Request a quote",
   sending: "Sending …",
   preview: "This is a preview with drafts. Nothing is saved, and no request can be sent.",
@@ -60,6 +61,7 @@ const en = {
     email: "This is not an e-mail address, such as ana@example.com.",
     phone: "A phone number has at least five digits.",
     choice: "This option is no longer available. Please choose again.",
+    quantity: "Please enter a number within the bounds.",
     broken: "This could not be read. Please reload the page and try again.",
   },
 };
@@ -67,10 +69,6 @@ const en = {
 export type Words = typeof en;
 
 const es: Words = {
-  language: "Español",
-  title: "Calculadora de precios",
-  headline: "¿Cuánto costará su proyecto?",
-  intro: "Elija lo que necesita y vea al instante un rango de precios honesto.",
   groups: {
     projectType: "¿Qué construimos?",
     feature: "¿Qué debe saber hacer?",
@@ -91,6 +89,11 @@ const es: Words = {
   open: "por confirmar",
   stale: "Ahora no se puede actualizar el precio: este es el de antes de su último cambio.",
   rangeNote: "Precio orientativo sin impuestos. La propuesta indica el exacto.",
+  rangeNoteTaxed: "Precio orientativo. La propuesta indica el exacto.",
+  tax: "de impuestos",
+  total: "Total",
+  including: (tax) => `${tax} incluido`,
+  bounds: (min, max, step) => `De ${min} a ${max}, de ${step} en ${step}`,
   submit: "Pedir presupuesto",
   sending: "Enviando…",
   preview: "Esta es una vista previa con borradores. No se guarda nada y no se puede enviar ninguna solicitud.",
@@ -122,15 +125,12 @@ const es: Words = {
     email: "No es una dirección de correo, como ana@example.com.",
     phone: "Un teléfono tiene al menos cinco cifras.",
     choice: "Esta opción ya no está disponible. Elija de nuevo.",
+    quantity: "Escriba un número dentro de los límites.",
     broken: "No se ha podido leer. Vuelva a cargar la página e inténtelo de nuevo.",
   },
 };
 
 const ro: Words = {
-  language: "Română",
-  title: "Calculator de preț",
-  headline: "Cât va costa proiectul dumneavoastră?",
-  intro: "Alegeți ce vă trebuie și vedeți pe loc un interval de preț corect.",
   groups: {
     projectType: "Ce construim?",
     feature: "Ce trebuie să știe să facă?",
@@ -151,6 +151,11 @@ const ro: Words = {
   open: "de confirmat",
   stale: "Prețul nu poate fi actualizat acum: acesta este cel dinaintea ultimei schimbări.",
   rangeNote: "Preț orientativ, fără taxe. Oferta îl precizează pe cel exact.",
+  rangeNoteTaxed: "Preț orientativ. Oferta îl precizează pe cel exact.",
+  tax: "taxe",
+  total: "Total",
+  including: (tax) => `inclusiv ${tax}`,
+  bounds: (min, max, step) => `Între ${min} și ${max}, în pași de ${step}`,
   submit: "Cereți o ofertă",
   sending: "Se trimite…",
   preview: "Aceasta este o previzualizare cu ciorne. Nu se salvează nimic și nu se poate trimite nicio cerere.",
@@ -182,6 +187,7 @@ const ro: Words = {
     email: "Nu este o adresă de e-mail, ca ana@example.com.",
     phone: "Un număr de telefon are cel puțin cinci cifre.",
     choice: "Opțiunea nu mai este disponibilă. Alegeți din nou.",
+    quantity: "Introduceți un număr care respectă limitele.",
     broken: "Nu a putut fi citit. Reîncărcați pagina și încercați din nou.",
   },
 };
@@ -211,6 +217,10 @@ const advice: Record<FieldCode, (t: Words["errors"], params: NonNullable<FieldEr
   unknown_field: (t) => t.broken,
   wrong_type: (t) => t.broken,
   repeated: (t) => t.broken,
+  too_precise: (t) => t.broken,
+  quantity_required: (t) => t.quantity,
+  out_of_bounds: (t) => t.quantity,
+  out_of_step: (t) => t.quantity,
   unreadable: (t) => t.broken,
 };
 

@@ -30,6 +30,8 @@ export type AuditAction =
   | 'WITHDRAWN'
   /** A visitor asked for the deletion of a lead, on the page of the quote. The actor is `visitor`. */
   | 'DELETION_REQUESTED'
+  /** A visitor's request for the deletion of a lead was declined. The reason stays with the lead. */
+  | 'DELETION_DECLINED'
   /** The outcome of a lead was set or cleared by an operator. */
   | 'OUTCOME'
   /** A lead was assigned to an operator or unassigned. */
@@ -38,12 +40,33 @@ export type AuditAction =
   | 'STATUS'
   /** A note was added to a lead. */
   | 'NOTE'
+  /** A person's first answer to a lead, other than a status or a note, was stored. */
+  | 'ANSWERED'
+  /** The time from which an operator wants to come back to a lead was set or cleared. */
+  | 'FOLLOW_UP'
   /** A lead was erased, or an erasure found no lead. */
   | 'ERASED'
   /** An operator's login was ended by another operator. */
   | 'LOGIN_ENDED'
   /** The service deleted old entries. `detail` names the last deleted entry and the retention. */
   | 'PRUNED';
+
+/** What a delivery notifies its target of. */
+export type DeliveryEvent =
+  /** The lead itself. */
+  | 'CREATED'
+  /** The visitor's address was corrected. */
+  | 'CORRECTED'
+  /** A consent of the visitor was withdrawn. */
+  | 'CONSENT_WITHDRAWN'
+  /** The visitor asked for the deletion of the lead. */
+  | 'DELETION_REQUESTED'
+  /** An operator declined that. Only the visitor is notified. */
+  | 'DELETION_DECLINED'
+  /** The outcome of the lead was set or cleared. */
+  | 'OUTCOME'
+  /** The lead was erased. */
+  | 'ERASED';
 
 /** State of a delivery. */
 export type DeliveryState =
@@ -76,6 +99,40 @@ export type DeliveryTarget =
   | 'VISITOR_MAIL'
   /** The mails to the addresses in `SALES_MAIL_TO`. */
   | 'SALES_MAIL';
+
+/** Places where personal data may be stored. */
+export type ErasurePlaceName =
+  /** Deliveries that have not ended. */
+  | 'DELIVERIES'
+  /** The CMS. */
+  | 'CMS'
+  /** The CRM. */
+  | 'CRM'
+  /** Mails that a service in development wrote to files. */
+  | 'MAIL'
+  /** The database. */
+  | 'DATABASE'
+  /** The receiver of the lead webhook, which may have the leads. */
+  | 'WEBHOOK'
+  /** The cache. */
+  | 'CACHE';
+
+/** What became of the data in a place. */
+export type ErasureState =
+  /** The place cannot be searched, and nothing was erased yet. */
+  | 'UNKNOWN'
+  /** There is none. */
+  | 'NOTHING_THERE'
+  /** It was found, and not erased. */
+  | 'FOUND'
+  /** It was erased. */
+  | 'ERASED'
+  /** The receiver of the leads is notified of the erasure. */
+  | 'ANNOUNCED'
+  /** Searching or erasing it failed. */
+  | 'FAILED'
+  /** It was kept for the next erasure, because another place failed. */
+  | 'KEPT';
 
 /** A step of the calculator. A session counts toward a step if its state shows that step or a later one. */
 export type FunnelStepName =
@@ -134,6 +191,81 @@ export type LeadFailureReason =
   /** The change could not be stored now. Retrying is safe. */
   | 'UNAVAILABLE';
 
+/**
+ * Selects leads: those that match all of its fields. An unknown value of `owner`, `source`, `campaign`, `projectType` or `consent`
+ * fails with `BAD_USER_INPUT`, which names known ones.
+ */
+export type LeadFilter = {
+  /**
+   * Search words. Each must be a prefix of a word of the name or the company, of one of the first words of the message
+   * (about 25), of the e-mail address or its domain, or of the PDF reference (the id), regardless of letter case,
+   * diacritics, apostrophes and punctuation around words; or a telephone number in any spelling, or at least its last 4
+   * digits. If omitted or empty, all leads match. For a viewer only a prefix of the reference matches.
+   */
+  readonly search?: string | null | undefined;
+  /** Only leads of this address, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer. */
+  readonly email?: string | null | undefined;
+  /** Only leads in this state. */
+  readonly state?: LeadState | null | undefined;
+  /** Only leads with this status. */
+  readonly status?: LeadStatus | null | undefined;
+  /**
+   * Only leads assigned to the operator with this address, in any letter case; empty: unassigned leads. Viewers may also see
+   * owners and filter by them.
+   */
+  readonly owner?: string | null | undefined;
+  /** Only leads in this language. */
+  readonly locale?: Locale | null | undefined;
+  /**
+   * Only leads of visitors who most recently came from this source, in any letter case; empty: from an unknown source.
+   * Viewers may also filter by it, because it names a medium, such as `newsletter`, not a person.
+   */
+  readonly source?: string | null | undefined;
+  /**
+   * Only leads of visitors who most recently came through this campaign; empty: through none. Fails with `FORBIDDEN` for a
+   * viewer.
+   */
+  readonly campaign?: string | null | undefined;
+  /** Only leads with this project type. */
+  readonly projectType?: string | null | undefined;
+  /**
+   * Only leads whose visitors consented to this purpose, such as `marketing`, and have not withdrawn the consent. Fails
+   * with `FORBIDDEN` for a viewer.
+   */
+  readonly consent?: string | null | undefined;
+  /** Only leads whose estimated range is in this currency. */
+  readonly currency?: string | null | undefined;
+  /** Only leads whose estimated range has a lower bound of at least this amount. Amounts are not converted. */
+  readonly amountFrom?: number | null | undefined;
+  /** Only leads whose estimated range has a lower bound of at most this amount. */
+  readonly amountTo?: number | null | undefined;
+  /** True: only leads with an open request for deletion. */
+  readonly deletionRequested?: boolean | null | undefined;
+  /** Only leads submitted at this time or later. */
+  readonly since?: string | null | undefined;
+  /** Only leads submitted before this time. */
+  readonly until?: string | null | undefined;
+  /** Only leads with one of these results; leads in review or rejected have none. Empty: all leads. */
+  readonly results?: ReadonlyArray<LeadResult> | null | undefined;
+  /** True: only leads that a person answered within 24 hours of their submission. */
+  readonly answeredWithinDay?: boolean | null | undefined;
+  /** True: only leads whose `followUpAt` has come. */
+  readonly due?: boolean | null | undefined;
+};
+
+/** Why a lead was lost. */
+export type LeadLossReason =
+  /** It was too expensive. */
+  | 'PRICE'
+  /** Another firm was chosen. */
+  | 'COMPETITOR'
+  /** The project is postponed or was given up. */
+  | 'POSTPONED'
+  /** The visitor no longer answers. */
+  | 'NO_ANSWER'
+  /** Another reason. */
+  | 'OTHER';
+
 /** Sources of an outcome. */
 export type LeadOutcomeSource =
   /** An operator. The CRM does not change it. */
@@ -148,6 +280,26 @@ export type LeadOutcomeValue =
   /** The lead became a customer. */
   | 'WON'
   /** The lead will not become a customer. */
+  | 'LOST';
+
+/** What a report groups leads by. */
+export type LeadReportGroup =
+  /** The month in which they were submitted. */
+  | 'MONTH'
+  /** The source from which their visitors most recently came. */
+  | 'SOURCE'
+  /** The campaign through which their visitors most recently came. */
+  | 'CAMPAIGN'
+  /** The operator to whom they are assigned. */
+  | 'OWNER';
+
+/** What became of a lead that was released. */
+export type LeadResult =
+  /** Neither won nor lost yet. */
+  | 'OPEN'
+  /** It became a customer. */
+  | 'WON'
+  /** It will not become a customer. */
   | 'LOST';
 
 /** Anomalies of a lead. Signs that a program may have filled in the form cause a review, unless they are weak. */
@@ -237,6 +389,11 @@ export type NoMailReason =
   | 'SERVICE_LIMIT'
   /** It was handed over but not confirmed, so it may have arrived. */
   | 'UNCONFIRMED'
+  /**
+   * The mail server did not accept it, maybe because of a setting, a limit or an outage: `retryDeliveries` with `all` sends it
+   * again. The delivery's `reason` has the message.
+   */
+  | 'REFUSED'
   /** An attempt failed; the delivery's `reason` has the message. */
   | 'FAILED';
 
@@ -245,81 +402,57 @@ export type PriceStatus =
   /** Calculated by the service with the rules at that time. */
   | 'VERIFIED'
   /** Calculated by the service with the rules that the visitor saw, which had been replaced less than 24 hours before. */
-  | 'HONOURED'
+  | 'HONORED'
   /** To be confirmed: some of the choices have no price, or the price exceeds 1e9, the maximum of a stored range. */
   | 'UNPRICED'
   /** Sent by the client: the rules are not enforced, or the content was not available. */
   | 'NOT_VERIFIED';
 
-/** Permissions of an operator. Each role includes those of the roles before it. A token of `ADMIN_API_TOKEN` has the role `ADMIN`. */
+/** Permissions of an operator. A token of `ADMIN_API_TOKEN` has the role `ADMIN`. */
 export type Role =
   /** Reads the funnel, and leads without contact data. */
   | 'VIEWER'
-  /** Reads leads and deliveries, and acts on them. */
+  /** Reads leads and deliveries, and acts on them. Includes `VIEWER`. */
   | 'SALES'
-  /** Erases the data of a person, and reads the state of the service. */
+  /** Erases the data of a person, and reads the state of the service. Includes `SALES` and `VIEWER`. */
   | 'ADMIN';
 
 export type LeadsQueryVariables = Exact<{
-  search?: string | null | undefined;
-  state?: LeadState | null | undefined;
-  status?: LeadStatus | null | undefined;
-  owner?: string | null | undefined;
-  locale?: Locale | null | undefined;
-  source?: string | null | undefined;
-  campaign?: string | null | undefined;
-  projectType?: string | null | undefined;
-  consent?: string | null | undefined;
-  currency?: string | null | undefined;
-  amountFrom?: number | null | undefined;
-  amountTo?: number | null | undefined;
-  since?: string | null | undefined;
-  until?: string | null | undefined;
+  filter?: LeadFilter | null | undefined;
   sort: LeadSort;
   first: number;
   after?: string | null | undefined;
 }>;
 
 
-export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly locale: Locale | null, readonly message: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly followUpAt: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly locale: Locale | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
-export type ListedLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly locale: Locale | null, readonly message: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } };
+export type ListedLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly followUpAt: string | null, readonly owner: string | null, readonly status: LeadStatus, readonly locale: Locale | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } };
 
 export type LeadCountsQueryVariables = Exact<{
-  search?: string | null | undefined;
-  state?: LeadState | null | undefined;
-  status?: LeadStatus | null | undefined;
-  owner?: string | null | undefined;
-  locale?: Locale | null | undefined;
-  source?: string | null | undefined;
-  campaign?: string | null | undefined;
-  projectType?: string | null | undefined;
-  consent?: string | null | undefined;
-  currency?: string | null | undefined;
-  amountFrom?: number | null | undefined;
-  amountTo?: number | null | undefined;
-  since?: string | null | undefined;
-  until?: string | null | undefined;
+  filter?: LeadFilter | null | undefined;
 }>;
 
 
-export type LeadCountsQuery = { readonly leads: { readonly counts: { readonly total: number, readonly states: ReadonlyArray<{ readonly state: LeadState, readonly count: number }>, readonly statuses: ReadonlyArray<{ readonly status: LeadStatus, readonly count: number }> } } };
+export type LeadCountsQuery = { readonly leads: { readonly counts: { readonly total: number, readonly deletionRequests: number, readonly due: number, readonly states: ReadonlyArray<{ readonly state: LeadState, readonly count: number }>, readonly statuses: ReadonlyArray<{ readonly status: LeadStatus, readonly count: number }> } } };
 
 export type LabelsQueryVariables = Exact<{
   locale: Locale;
 }>;
 
 
-export type LabelsQuery = { readonly options: ReadonlyArray<{ readonly fields: unknown }> };
+export type LabelsQuery = { readonly options: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly label: string }> };
 
 export type LeadQueryVariables = Exact<{
-  id: string | number;
+  id: string;
 }>;
 
 
-export type LeadQuery = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null };
+export type LeadQuery = { readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } | null };
 
-export type WholeLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null };
+export type WholeLeadFragment = { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null };
+
+export type StoredLeadFragment = { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null };
 
 export type BriefLeadFragment = { readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } };
 
@@ -330,12 +463,26 @@ export type PersonQueryVariables = Exact<{
 
 export type PersonQuery = { readonly person: { readonly leads: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly deliveries: ReadonlyArray<{ readonly email: string | null }> | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }>, readonly consents: ReadonlyArray<{ readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } }>, readonly sessions: ReadonlyArray<{ readonly id: string, readonly lastSeen: string, readonly count: number, readonly firstName: string | null, readonly email: string | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } | null }> } };
 
+export type LeadFileQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type LeadFileQuery = { readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } | null };
+
+export type PersonFileQueryVariables = Exact<{
+  email: string;
+}>;
+
+
+export type PersonFileQuery = { readonly person: { readonly email: string, readonly leads: ReadonlyArray<{ readonly id: string }>, readonly consents: ReadonlyArray<{ readonly at: string, readonly locale: Locale | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } }>, readonly sessions: ReadonlyArray<{ readonly id: string, readonly firstSeen: string, readonly lastSeen: string, readonly count: number, readonly locale: Locale | null, readonly firstName: string | null, readonly email: string | null, readonly min: number | null, readonly max: number | null, readonly currency: string | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } | null, readonly selections: { readonly projectType: string | null, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null }> } };
+
 export type AnswerFragment = { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null };
 
-export type OneEntryFragment = { readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string };
+export type OneEntryFragment = { readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown };
 
 export type AuditQueryVariables = Exact<{
-  lead?: string | number | null | undefined;
+  lead?: string | null | undefined;
   action?: AuditAction | null | undefined;
   operator?: string | null | undefined;
   since?: string | null | undefined;
@@ -345,52 +492,30 @@ export type AuditQueryVariables = Exact<{
 }>;
 
 
-export type AuditQuery = { readonly audit: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type AuditQuery = { readonly audit: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
-export type OperatorNamesQueryVariables = Exact<{ [key: string]: never; }>;
+export type OwnersQueryVariables = Exact<{
+  sales: boolean;
+}>;
 
 
-export type OperatorNamesQuery = { readonly operatorNames: ReadonlyArray<string> };
+export type OwnersQuery = { readonly leadOwners?: ReadonlyArray<string> };
 
 export type LoginsQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LoginsQuery = { readonly logins: ReadonlyArray<{ readonly id: string, readonly name: string, readonly role: Role, readonly startedAt: string, readonly expiresAt: string }> };
+export type LoginsQuery = { readonly logins: ReadonlyArray<{ readonly id: string, readonly name: string, readonly role: Role, readonly client: string | null, readonly startedAt: string, readonly expiresAt: string }> };
 
 export type EndLoginMutationVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type EndLoginMutation = { readonly endLogins: number };
+export type EndLoginMutation = { readonly endLogins: { readonly logins: ReadonlyArray<{ readonly id: string }> } };
 
 export type TouchFragment = { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null };
 
-export type OneDeliveryFragment = { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> };
-
-export type LeadExportQueryVariables = Exact<{
-  search?: string | null | undefined;
-  email?: string | null | undefined;
-  state?: LeadState | null | undefined;
-  status?: LeadStatus | null | undefined;
-  owner?: string | null | undefined;
-  locale?: Locale | null | undefined;
-  source?: string | null | undefined;
-  campaign?: string | null | undefined;
-  projectType?: string | null | undefined;
-  consent?: string | null | undefined;
-  currency?: string | null | undefined;
-  amountFrom?: number | null | undefined;
-  amountTo?: number | null | undefined;
-  since?: string | null | undefined;
-  until?: string | null | undefined;
-  sort: LeadSort;
-  first: number;
-  after?: string | null | undefined;
-}>;
-
-
-export type LeadExportQuery = { readonly leads: { readonly csv: string | null, readonly edges: ReadonlyArray<{ readonly cursor: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type OneDeliveryFragment = { readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> };
 
 export type LeadPdfQueryVariables = Exact<{
   id: string | number;
@@ -407,7 +532,7 @@ export type DeliveriesQueryVariables = Exact<{
 }>;
 
 
-export type DeliveriesQuery = { readonly deliveries: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly lead: { readonly reference: string, readonly contact: { readonly firstName: string, readonly lastName: string, readonly company: string | null } | null } | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type DeliveriesQuery = { readonly deliveries: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly lead: { readonly reference: string, readonly contact: { readonly firstName: string, readonly lastName: string, readonly company: string | null } | null } | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type FunnelQueryVariables = Exact<{
   since?: string | null | undefined;
@@ -416,7 +541,7 @@ export type FunnelQueryVariables = Exact<{
 }>;
 
 
-export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number, readonly conversion: number | null }>, readonly weeks: ReadonlyArray<{ readonly week: string, readonly start: string, readonly locale: Locale | null, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number }> }>, readonly choices: ReadonlyArray<{ readonly field: string, readonly value: string, readonly count: number }>, readonly sources: ReadonlyArray<{ readonly source: string, readonly campaign: string, readonly sessions: number, readonly estimates: number, readonly leads: number, readonly sums: ReadonlyArray<{ readonly currency: string, readonly amount: number }>, readonly won: ReadonlyArray<{ readonly currency: string, readonly amount: number }> }> } };
+export type FunnelQuery = { readonly funnel: { readonly leads: number, readonly untracked: number, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number, readonly conversion: number | null }>, readonly weeks: ReadonlyArray<{ readonly week: string, readonly start: string, readonly locale: Locale | null, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number }> }>, readonly choices: ReadonlyArray<{ readonly field: string, readonly value: string, readonly count: number }>, readonly sources: ReadonlyArray<{ readonly source: string, readonly campaign: string, readonly sessions: number, readonly estimates: number, readonly leads: number, readonly sums: ReadonlyArray<{ readonly currency: string, readonly amount: number }>, readonly won: ReadonlyArray<{ readonly currency: string, readonly amount: number }> }> } };
 
 export type HealthQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -428,19 +553,29 @@ export type ContentHealthQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type ContentHealthQuery = { readonly contentHealth: ReadonlyArray<{ readonly locale: Locale, readonly fetchedAt: string | null, readonly documents: number, readonly types: ReadonlyArray<{ readonly type: string, readonly updatedAt: string | null }> }> };
 
+export type LeadReportQueryVariables = Exact<{
+  since?: string | null | undefined;
+  by: LeadReportGroup;
+}>;
+
+
+export type LeadReportQuery = { readonly leadReport: { readonly by: LeadReportGroup, readonly groups: ReadonlyArray<{ readonly name: string, readonly since: string | null, readonly until: string | null, readonly leads: number, readonly answeredWithinDay: number, readonly won: number, readonly lost: number, readonly medianHoursToAnswer: number | null, readonly amounts: ReadonlyArray<{ readonly currency: string, readonly amount: number }> }>, readonly total: { readonly name: string, readonly since: string | null, readonly until: string | null, readonly leads: number, readonly answeredWithinDay: number, readonly won: number, readonly lost: number, readonly medianHoursToAnswer: number | null, readonly amounts: ReadonlyArray<{ readonly currency: string, readonly amount: number }> } } };
+
+export type ReportRowFragment = { readonly name: string, readonly since: string | null, readonly until: string | null, readonly leads: number, readonly answeredWithinDay: number, readonly won: number, readonly lost: number, readonly medianHoursToAnswer: number | null, readonly amounts: ReadonlyArray<{ readonly currency: string, readonly amount: number }> };
+
 export type AttentionQueryVariables = Exact<{
   sales: boolean;
 }>;
 
 
-export type AttentionQuery = { readonly inReview: { readonly edges: ReadonlyArray<{ readonly node: { readonly reference: string } }> }, readonly failed?: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string } }> } };
+export type AttentionQuery = { readonly inReview: { readonly edges: ReadonlyArray<{ readonly node: { readonly reference: string } }> }, readonly asked: { readonly edges: ReadonlyArray<{ readonly node: { readonly reference: string } }> }, readonly failed?: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string } }> } };
 
 export type RetryDeliveryMutationVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type RetryDeliveryMutation = { readonly retryDelivery: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } };
+export type RetryDeliveryMutation = { readonly retryDeliveries: { readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> } };
 
 export type DismissDeliveryMutationVariables = Exact<{
   id: string | number;
@@ -448,82 +583,100 @@ export type DismissDeliveryMutationVariables = Exact<{
 }>;
 
 
-export type DismissDeliveryMutation = { readonly dismissDelivery: { readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } };
+export type DismissDeliveryMutation = { readonly dismissDelivery: { readonly delivery: { readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> } } };
 
 export type ResendLeadMutationVariables = Exact<{
-  id: string | number;
+  id: string;
   target: DeliveryTarget;
   email?: string | null | undefined;
 }>;
 
 
-export type ResendLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type ResendLeadMutation = { readonly changed: { readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } } };
 
 export type ReleaseLeadMutationVariables = Exact<{
-  id: string | number;
+  id: string;
   expected: LeadState;
 }>;
 
 
-export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type ReleaseLeadMutation = { readonly changed: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
 export type RejectLeadMutationVariables = Exact<{
-  id: string | number;
+  id: string;
   expected: LeadState;
 }>;
 
 
-export type RejectLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type RejectLeadMutation = { readonly changed: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
 export type AssignLeadMutationVariables = Exact<{
-  id: string | number;
+  id: string;
   owner?: string | null | undefined;
 }>;
 
 
-export type AssignLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type AssignLeadMutation = { readonly changed: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
 export type SetLeadStatusMutationVariables = Exact<{
-  id: string | number;
+  id: string;
   status: LeadStatus;
 }>;
 
 
-export type SetLeadStatusMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type SetLeadStatusMutation = { readonly changed: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
 export type AddLeadNoteMutationVariables = Exact<{
-  id: string | number;
+  id: string;
   text: string;
 }>;
 
 
-export type AddLeadNoteMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type AddLeadNoteMutation = { readonly changed: { readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } } };
 
-export type SetLeadOutcomeMutationVariables = Exact<{
-  id: string | number;
-  outcome?: LeadOutcomeValue | null | undefined;
-  amount?: number | null | undefined;
-  currency?: string | null | undefined;
+export type SetLeadFollowUpMutationVariables = Exact<{
+  id: string;
+  at?: string | null | undefined;
 }>;
 
 
-export type SetLeadOutcomeMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
+export type SetLeadFollowUpMutation = { readonly changed: { readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } } };
+
+export type MarkLeadAnsweredMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type MarkLeadAnsweredMutation = { readonly changed: { readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } } };
+
+export type SetLeadOutcomeMutationVariables = Exact<{
+  id: string;
+  outcome?: LeadOutcomeValue | null | undefined;
+  amount?: number | null | undefined;
+  currency?: string | null | undefined;
+  lossReason?: LeadLossReason | null | undefined;
+  lossNote?: string | null | undefined;
+}>;
+
+
+export type SetLeadOutcomeMutation = { readonly changed: { readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } } };
 
 export type WithdrawConsentMutationVariables = Exact<{
-  id: string | number;
+  id: string;
   purpose: string;
 }>;
 
 
-export type WithdrawConsentMutation = { readonly withdrawConsent: { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly phoneLink: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string, readonly amount: number }> } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null } };
+export type WithdrawConsentMutation = { readonly changed: { readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } | null } };
 
 export type EraseLeadsMutationVariables = Exact<{
-  email: string;
+  email?: string | null | undefined;
+  lead?: string | null | undefined;
   dryRun: boolean;
 }>;
 
 
-export type EraseLeadsMutation = { readonly eraseLeads: { readonly email: string, readonly dryRun: boolean, readonly finishedAt: string, readonly complete: boolean, readonly remains: ReadonlyArray<string>, readonly places: ReadonlyArray<{ readonly place: string, readonly unit: string, readonly found: number | null, readonly erased: number, readonly state: string, readonly detail: string | null }> } };
+export type EraseLeadsMutation = { readonly eraseLeads: { readonly email: string | null, readonly lead: string | null, readonly dryRun: boolean, readonly finishedAt: string, readonly complete: boolean, readonly remains: ReadonlyArray<string>, readonly places: ReadonlyArray<{ readonly place: ErasurePlaceName, readonly unit: string, readonly found: number | null, readonly erased: number, readonly state: ErasureState, readonly detail: string | null }> } };
 
 export type LeadEventsSubscriptionVariables = Exact<{
   after?: string | null | undefined;
@@ -533,45 +686,61 @@ export type LeadEventsSubscriptionVariables = Exact<{
 export type LeadEventsSubscription = { readonly leadEvents: { readonly position: string, readonly restarted: boolean, readonly changes: ReadonlyArray<{ readonly reference: string, readonly id: string | null, readonly kind: LeadChangeKind }> } };
 
 export type ReleaseLeadsMutationVariables = Exact<{
-  ids: ReadonlyArray<string | number> | string | number;
+  ids: ReadonlyArray<string> | string;
   expected?: LeadState | null | undefined;
 }>;
 
 
-export type ReleaseLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type ReleaseLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
 export type RejectLeadsMutationVariables = Exact<{
-  ids: ReadonlyArray<string | number> | string | number;
+  ids: ReadonlyArray<string> | string;
   expected?: LeadState | null | undefined;
 }>;
 
 
-export type RejectLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type RejectLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
 export type RetryLeadsMutationVariables = Exact<{
-  ids: ReadonlyArray<string | number> | string | number;
+  ids: ReadonlyArray<string> | string;
 }>;
 
 
-export type RetryLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type RetryLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
 export type AssignLeadsMutationVariables = Exact<{
-  ids: ReadonlyArray<string | number> | string | number;
+  ids: ReadonlyArray<string> | string;
   owner?: string | null | undefined;
 }>;
 
 
-export type AssignLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type AssignLeadsMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
 export type SetLeadStatusesMutationVariables = Exact<{
-  ids: ReadonlyArray<string | number> | string | number;
+  ids: ReadonlyArray<string> | string;
   status: LeadStatus;
 }>;
 
 
-export type SetLeadStatusesMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> } };
+export type SetLeadStatusesMutation = { readonly outcome: { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> } };
 
-export type OutcomeFragment = { readonly changed: number, readonly failed: ReadonlyArray<{ readonly id: string, readonly reason: LeadFailureReason }> };
+export type OutcomeFragment = { readonly changed: number, readonly failed: ReadonlyArray<{ readonly lead: string, readonly reason: LeadFailureReason }> };
+
+export type DeclineDeletionMutationVariables = Exact<{
+  lead: string;
+  reason: string;
+}>;
+
+
+export type DeclineDeletionMutation = { readonly changed: { readonly mailed: boolean, readonly lead: { readonly id: string, readonly sessionId: string | null, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly deletionRequestedAt: string | null, readonly deletionDeclinedAt: string | null, readonly deletionReason: string | null, readonly followUpAt: string | null, readonly answeredAt: string | null, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string | null, readonly quoteUrl: string | null, readonly message: string | null, readonly crmContactUrl: string | null, readonly crmDealUrl: string | null, readonly noMailReason: NoMailReason | null, readonly owner: string | null, readonly status: LeadStatus, readonly contact: { readonly phoneLink: string | null, readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly sameAddress: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly sameSession: ReadonlyArray<{ readonly id: string, readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly name: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: unknown }> | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean }, readonly price: { readonly unpriced: ReadonlyArray<string>, readonly taxNote: string, readonly validUntil: string | null, readonly differs: boolean, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly amount: number, readonly quantity: number | null, readonly unit: string | null, readonly unitPrice: number | null, readonly flat: number | null, readonly percent: number | null }>, readonly tax: { readonly percent: number, readonly label: string, readonly included: boolean, readonly min: number, readonly max: number } | null } | null, readonly links: { readonly quote: string | null, readonly pdf: string | null, readonly inbox: string | null } | null, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string, readonly toBeAgreed: boolean } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly consents: ReadonlyArray<{ readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null }> | null, readonly notes: ReadonlyArray<{ readonly author: string, readonly at: string, readonly text: string }> | null, readonly outcome: { readonly value: LeadOutcomeValue, readonly amount: number | null, readonly currency: string | null, readonly lossReason: LeadLossReason | null, readonly lossNote: string | null, readonly at: string, readonly source: LeadOutcomeSource, readonly by: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly event: DeliveryEvent, readonly reference: string, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly noMailReason: NoMailReason | null, readonly email: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } } };
+
+export type UnfinishedQueryVariables = Exact<{
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type UnfinishedQuery = { readonly unfinishedQuotes: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly lastSeen: string, readonly locale: Locale | null, readonly firstName: string | null, readonly email: string | null, readonly min: number | null, readonly max: number | null, readonly currency: string | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } | null, readonly selections: { readonly projectType: string | null, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -598,10 +767,13 @@ export const ListedLeadFragmentDoc = new TypedDocumentString(`
   state
   submittedAt
   deletionRequestedAt
+  deletionDeclinedAt
+  followUpAt
   owner
   status
   locale
   message
+  noMailReason
   contact {
     firstName
     lastName
@@ -639,6 +811,172 @@ export const AnswerFragmentDoc = new TypedDocumentString(`
   withdrawnAt
 }
     `, {"fragmentName":"Answer"}) as unknown as TypedDocumentString<AnswerFragment, unknown>;
+export const OneDeliveryFragmentDoc = new TypedDocumentString(`
+    fragment OneDelivery on Delivery {
+  id
+  target
+  event
+  reference
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  noMailReason
+  email
+  attempts {
+    at
+    error
+  }
+}
+    `, {"fragmentName":"OneDelivery"}) as unknown as TypedDocumentString<OneDeliveryFragment, unknown>;
+export const StoredLeadFragmentDoc = new TypedDocumentString(`
+    fragment StoredLead on Lead {
+  id
+  sessionId
+  reference
+  state
+  submittedAt
+  deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+    quantities {
+      slug
+      count
+      unit
+    }
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  priceStatus
+  price {
+    lines {
+      field
+      slug
+      amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
+    }
+    unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
+  }
+  sentEstimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    ...Answer
+  }
+  crmContactUrl
+  crmDealUrl
+  noMailReason
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    lossReason
+    lossNote
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+}
+    fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  event
+  reference
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  noMailReason
+  email
+  attempts {
+    at
+    error
+  }
+}`, {"fragmentName":"StoredLead"}) as unknown as TypedDocumentString<StoredLeadFragment, unknown>;
 export const BriefLeadFragmentDoc = new TypedDocumentString(`
     fragment BriefLead on Lead {
   id
@@ -656,25 +994,6 @@ export const BriefLeadFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"BriefLead"}) as unknown as TypedDocumentString<BriefLeadFragment, unknown>;
-export const OneDeliveryFragmentDoc = new TypedDocumentString(`
-    fragment OneDelivery on Delivery {
-  id
-  target
-  state
-  createdAt
-  nextAttemptAt
-  deliveredAt
-  attemptCount
-  maxAttempts
-  reason
-  noMailReason
-  email
-  attempts {
-    at
-    error
-  }
-}
-    `, {"fragmentName":"OneDelivery"}) as unknown as TypedDocumentString<OneDeliveryFragment, unknown>;
 export const OneEntryFragmentDoc = new TypedDocumentString(`
     fragment OneEntry on AuditEntry {
   id
@@ -687,11 +1006,31 @@ export const OneEntryFragmentDoc = new TypedDocumentString(`
     `, {"fragmentName":"OneEntry"}) as unknown as TypedDocumentString<OneEntryFragment, unknown>;
 export const WholeLeadFragmentDoc = new TypedDocumentString(`
     fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+    fragment StoredLead on Lead {
   id
+  sessionId
   reference
   state
   submittedAt
   deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
   locale
   signals
   contact {
@@ -699,7 +1038,6 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
     lastName
     email
     phone
-    phoneLink
     company
   }
   selections {
@@ -707,6 +1045,11 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
     features
     complexity
     timeline
+    quantities {
+      slug
+      count
+      unit
+    }
   }
   estimate {
     min
@@ -720,8 +1063,31 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
       field
       slug
       amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
     }
     unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
   }
   sentEstimate {
     min
@@ -739,13 +1105,9 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
   consents {
     ...Answer
   }
+  crmContactUrl
+  crmDealUrl
   noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
   owner
   status
   notes {
@@ -757,266 +1119,14 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
     value
     amount
     currency
+    lossReason
+    lossNote
     at
     source
     by
   }
   deliveries {
     ...OneDelivery
-  }
-  audit {
-    ...OneEntry
-  }
-}
-    fragment BriefLead on Lead {
-  id
-  reference
-  submittedAt
-  state
-  selections {
-    projectType
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-}
-fragment Answer on LeadConsent {
-  purpose
-  given
-  text
-  siteWording
-  withdrawnAt
-}
-fragment OneEntry on AuditEntry {
-  id
-  at
-  name
-  action
-  lead
-  detail
-}
-fragment Touch on LeadAttribution {
-  source
-  medium
-  campaign
-  term
-  content
-  referrer
-  landingPage
-}
-fragment OneDelivery on Delivery {
-  id
-  target
-  state
-  createdAt
-  nextAttemptAt
-  deliveredAt
-  attemptCount
-  maxAttempts
-  reason
-  noMailReason
-  email
-  attempts {
-    at
-    error
-  }
-}`, {"fragmentName":"WholeLead"}) as unknown as TypedDocumentString<WholeLeadFragment, unknown>;
-export const OutcomeFragmentDoc = new TypedDocumentString(`
-    fragment Outcome on LeadsChange {
-  changed
-  failed {
-    id
-    reason
-  }
-}
-    `, {"fragmentName":"Outcome"}) as unknown as TypedDocumentString<OutcomeFragment, unknown>;
-export const LeadsDocument = new TypedDocumentString(`
-    query Leads($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $campaign: String, $projectType: String, $consent: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
-  leads(
-    search: $search
-    state: $state
-    status: $status
-    owner: $owner
-    locale: $locale
-    source: $source
-    campaign: $campaign
-    projectType: $projectType
-    consent: $consent
-    currency: $currency
-    amountFrom: $amountFrom
-    amountTo: $amountTo
-    since: $since
-    until: $until
-    sort: $sort
-    first: $first
-    after: $after
-  ) {
-    edges {
-      node {
-        ...ListedLead
-      }
-    }
-    pageInfo {
-      hasNextPage
-      endCursor
-    }
-  }
-}
-    fragment ListedLead on Lead {
-  id
-  reference
-  state
-  submittedAt
-  deletionRequestedAt
-  owner
-  status
-  locale
-  message
-  contact {
-    firstName
-    lastName
-    email
-    company
-  }
-  selections {
-    projectType
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-}`) as unknown as TypedDocumentString<LeadsQuery, LeadsQueryVariables>;
-export const LeadCountsDocument = new TypedDocumentString(`
-    query LeadCounts($search: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $campaign: String, $projectType: String, $consent: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime) {
-  leads(
-    search: $search
-    state: $state
-    status: $status
-    owner: $owner
-    locale: $locale
-    source: $source
-    campaign: $campaign
-    projectType: $projectType
-    consent: $consent
-    currency: $currency
-    amountFrom: $amountFrom
-    amountTo: $amountTo
-    since: $since
-    until: $until
-    first: 1
-  ) {
-    counts {
-      total
-      states {
-        state
-        count
-      }
-      statuses {
-        status
-        count
-      }
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<LeadCountsQuery, LeadCountsQueryVariables>;
-export const LabelsDocument = new TypedDocumentString(`
-    query Labels($locale: Locale!) {
-  options: content(documentType: "quoteOption", locale: $locale) {
-    fields
-  }
-}
-    `) as unknown as TypedDocumentString<LabelsQuery, LabelsQueryVariables>;
-export const LeadDocument = new TypedDocumentString(`
-    query Lead($id: ID!) {
-  lead(id: $id) {
-    ...WholeLead
-  }
-}
-    fragment WholeLead on Lead {
-  id
-  reference
-  state
-  submittedAt
-  deletionRequestedAt
-  locale
-  signals
-  contact {
-    firstName
-    lastName
-    email
-    phone
-    phoneLink
-    company
-  }
-  selections {
-    projectType
-    features
-    complexity
-    timeline
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  priceStatus
-  price {
-    lines {
-      field
-      slug
-      amount
-    }
-    unpriced
-  }
-  sentEstimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  message
-  attribution {
-    ...Touch
-  }
-  firstAttribution {
-    ...Touch
-  }
-  consents {
-    ...Answer
-  }
-  noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
-  owner
-  status
-  notes {
-    author
-    at
-    text
-  }
-  outcome {
-    value
-    amount
-    currency
-    at
-    source
-    by
-  }
-  deliveries {
-    ...OneDelivery
-  }
-  audit {
-    ...OneEntry
   }
 }
 fragment BriefLead on Lead {
@@ -1061,6 +1171,292 @@ fragment Touch on LeadAttribution {
 fragment OneDelivery on Delivery {
   id
   target
+  event
+  reference
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  noMailReason
+  email
+  attempts {
+    at
+    error
+  }
+}`, {"fragmentName":"WholeLead"}) as unknown as TypedDocumentString<WholeLeadFragment, unknown>;
+export const ReportRowFragmentDoc = new TypedDocumentString(`
+    fragment ReportRow on LeadReportRow {
+  name
+  since
+  until
+  leads
+  answeredWithinDay
+  won
+  lost
+  amounts {
+    currency
+    amount
+  }
+  medianHoursToAnswer
+}
+    `, {"fragmentName":"ReportRow"}) as unknown as TypedDocumentString<ReportRowFragment, unknown>;
+export const OutcomeFragmentDoc = new TypedDocumentString(`
+    fragment Outcome on LeadsPayload {
+  changed
+  failed {
+    lead
+    reason
+  }
+}
+    `, {"fragmentName":"Outcome"}) as unknown as TypedDocumentString<OutcomeFragment, unknown>;
+export const LeadsDocument = new TypedDocumentString(`
+    query Leads($filter: LeadFilter, $sort: LeadSort!, $first: Int!, $after: String) {
+  leads(filter: $filter, sort: $sort, first: $first, after: $after) {
+    edges {
+      node {
+        ...ListedLead
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment ListedLead on Lead {
+  id
+  reference
+  state
+  submittedAt
+  deletionRequestedAt
+  deletionDeclinedAt
+  followUpAt
+  owner
+  status
+  locale
+  message
+  noMailReason
+  contact {
+    firstName
+    lastName
+    email
+    company
+  }
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}`) as unknown as TypedDocumentString<LeadsQuery, LeadsQueryVariables>;
+export const LeadCountsDocument = new TypedDocumentString(`
+    query LeadCounts($filter: LeadFilter) {
+  leads(filter: $filter, first: 1) {
+    counts {
+      total
+      deletionRequests
+      due
+      states {
+        state
+        count
+      }
+      statuses {
+        status
+        count
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LeadCountsQuery, LeadCountsQueryVariables>;
+export const LabelsDocument = new TypedDocumentString(`
+    query Labels($locale: Locale!) {
+  options: quoteOptions(locale: $locale) {
+    field
+    slug
+    label
+  }
+}
+    `) as unknown as TypedDocumentString<LabelsQuery, LabelsQueryVariables>;
+export const LeadDocument = new TypedDocumentString(`
+    query Lead($id: String!) {
+  lead(lead: $id) {
+    ...WholeLead
+  }
+}
+    fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment StoredLead on Lead {
+  id
+  sessionId
+  reference
+  state
+  submittedAt
+  deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+    quantities {
+      slug
+      count
+      unit
+    }
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  priceStatus
+  price {
+    lines {
+      field
+      slug
+      amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
+    }
+    unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
+  }
+  sentEstimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    ...Answer
+  }
+  crmContactUrl
+  crmDealUrl
+  noMailReason
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    lossReason
+    lossNote
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+}
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  name
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  event
+  reference
   state
   createdAt
   nextAttemptAt
@@ -1126,8 +1522,222 @@ fragment Answer on LeadConsent {
   siteWording
   withdrawnAt
 }`) as unknown as TypedDocumentString<PersonQuery, PersonQueryVariables>;
+export const LeadFileDocument = new TypedDocumentString(`
+    query LeadFile($id: String!) {
+  lead(lead: $id) {
+    ...StoredLead
+  }
+}
+    fragment StoredLead on Lead {
+  id
+  sessionId
+  reference
+  state
+  submittedAt
+  deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+    quantities {
+      slug
+      count
+      unit
+    }
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  priceStatus
+  price {
+    lines {
+      field
+      slug
+      amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
+    }
+    unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
+  }
+  sentEstimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    ...Answer
+  }
+  crmContactUrl
+  crmDealUrl
+  noMailReason
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    lossReason
+    lossNote
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  event
+  reference
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  noMailReason
+  email
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<LeadFileQuery, LeadFileQueryVariables>;
+export const PersonFileDocument = new TypedDocumentString(`
+    query PersonFile($email: String!) {
+  person(email: $email) {
+    email
+    leads {
+      id
+    }
+    consents {
+      at
+      locale
+      consent {
+        ...Answer
+      }
+    }
+    sessions {
+      id
+      firstSeen
+      lastSeen
+      count
+      locale
+      firstName
+      email
+      consent {
+        ...Answer
+      }
+      selections {
+        projectType
+        features
+        complexity
+        timeline
+        quantities {
+          slug
+          count
+          unit
+        }
+      }
+      min
+      max
+      currency
+      attribution {
+        ...Touch
+      }
+      firstAttribution {
+        ...Touch
+      }
+    }
+  }
+}
+    fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}`) as unknown as TypedDocumentString<PersonFileQuery, PersonFileQueryVariables>;
 export const AuditDocument = new TypedDocumentString(`
-    query Audit($lead: ID, $action: AuditAction, $operator: String, $since: DateTime, $until: DateTime, $first: Int!, $after: String) {
+    query Audit($lead: String, $action: AuditAction, $operator: String, $since: DateTime, $until: DateTime, $first: Int!, $after: String) {
   audit(
     lead: $lead
     action: $action
@@ -1156,17 +1766,18 @@ export const AuditDocument = new TypedDocumentString(`
   lead
   detail
 }`) as unknown as TypedDocumentString<AuditQuery, AuditQueryVariables>;
-export const OperatorNamesDocument = new TypedDocumentString(`
-    query OperatorNames {
-  operatorNames
+export const OwnersDocument = new TypedDocumentString(`
+    query Owners($sales: Boolean!) {
+  leadOwners @include(if: $sales)
 }
-    `) as unknown as TypedDocumentString<OperatorNamesQuery, OperatorNamesQueryVariables>;
+    `) as unknown as TypedDocumentString<OwnersQuery, OwnersQueryVariables>;
 export const LoginsDocument = new TypedDocumentString(`
     query Logins {
   logins {
     id
     name
     role
+    client
     startedAt
     expiresAt
   }
@@ -1174,42 +1785,13 @@ export const LoginsDocument = new TypedDocumentString(`
     `) as unknown as TypedDocumentString<LoginsQuery, LoginsQueryVariables>;
 export const EndLoginDocument = new TypedDocumentString(`
     mutation EndLogin($id: ID!) {
-  endLogins(ids: [$id])
-}
-    `) as unknown as TypedDocumentString<EndLoginMutation, EndLoginMutationVariables>;
-export const LeadExportDocument = new TypedDocumentString(`
-    query LeadExport($search: String, $email: String, $state: LeadState, $status: LeadStatus, $owner: String, $locale: Locale, $source: String, $campaign: String, $projectType: String, $consent: String, $currency: String, $amountFrom: Float, $amountTo: Float, $since: DateTime, $until: DateTime, $sort: LeadSort!, $first: Int!, $after: String) {
-  leads(
-    search: $search
-    email: $email
-    state: $state
-    status: $status
-    owner: $owner
-    locale: $locale
-    source: $source
-    campaign: $campaign
-    projectType: $projectType
-    consent: $consent
-    currency: $currency
-    amountFrom: $amountFrom
-    amountTo: $amountTo
-    since: $since
-    until: $until
-    sort: $sort
-    first: $first
-    after: $after
-  ) {
-    csv
-    edges {
-      cursor
-    }
-    pageInfo {
-      hasNextPage
-      endCursor
+  endLogins(ids: [$id]) {
+    logins {
+      id
     }
   }
 }
-    `) as unknown as TypedDocumentString<LeadExportQuery, LeadExportQueryVariables>;
+    `) as unknown as TypedDocumentString<EndLoginMutation, EndLoginMutationVariables>;
 export const LeadPdfDocument = new TypedDocumentString(`
     query LeadPdf($id: ID!) {
   quotePdf(id: $id) {
@@ -1244,6 +1826,8 @@ export const DeliveriesDocument = new TypedDocumentString(`
     fragment OneDelivery on Delivery {
   id
   target
+  event
+  reference
   state
   createdAt
   nextAttemptAt
@@ -1261,6 +1845,8 @@ export const DeliveriesDocument = new TypedDocumentString(`
 export const FunnelDocument = new TypedDocumentString(`
     query Funnel($since: DateTime, $locale: Locale, $touch: FunnelTouch!) {
   funnel(since: $since, locale: $locale, touch: $touch) {
+    leads
+    untracked
     steps {
       name
       count
@@ -1329,9 +1915,42 @@ export const ContentHealthDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ContentHealthQuery, ContentHealthQueryVariables>;
+export const LeadReportDocument = new TypedDocumentString(`
+    query LeadReport($since: DateTime, $by: LeadReportGroup!) {
+  leadReport(since: $since, by: $by) {
+    by
+    groups {
+      ...ReportRow
+    }
+    total {
+      ...ReportRow
+    }
+  }
+}
+    fragment ReportRow on LeadReportRow {
+  name
+  since
+  until
+  leads
+  answeredWithinDay
+  won
+  lost
+  amounts {
+    currency
+    amount
+  }
+  medianHoursToAnswer
+}`) as unknown as TypedDocumentString<LeadReportQuery, LeadReportQueryVariables>;
 export const AttentionDocument = new TypedDocumentString(`
     query Attention($sales: Boolean!) {
-  inReview: leads(state: IN_REVIEW, first: 10) {
+  inReview: leads(filter: {state: IN_REVIEW}, first: 10) {
+    edges {
+      node {
+        reference
+      }
+    }
+  }
+  asked: leads(filter: {deletionRequested: true}, first: 10) {
     edges {
       node {
         reference
@@ -1349,13 +1968,17 @@ export const AttentionDocument = new TypedDocumentString(`
     `) as unknown as TypedDocumentString<AttentionQuery, AttentionQueryVariables>;
 export const RetryDeliveryDocument = new TypedDocumentString(`
     mutation RetryDelivery($id: ID!) {
-  retryDelivery(id: $id) {
-    ...OneDelivery
+  retryDeliveries(ids: [$id]) {
+    deliveries {
+      ...OneDelivery
+    }
   }
 }
     fragment OneDelivery on Delivery {
   id
   target
+  event
+  reference
   state
   createdAt
   nextAttemptAt
@@ -1373,12 +1996,16 @@ export const RetryDeliveryDocument = new TypedDocumentString(`
 export const DismissDeliveryDocument = new TypedDocumentString(`
     mutation DismissDelivery($id: ID!, $reason: String!) {
   dismissDelivery(id: $id, reason: $reason) {
-    ...OneDelivery
+    delivery {
+      ...OneDelivery
+    }
   }
 }
     fragment OneDelivery on Delivery {
   id
   target
+  event
+  reference
   state
   createdAt
   nextAttemptAt
@@ -1394,17 +2021,39 @@ export const DismissDeliveryDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<DismissDeliveryMutation, DismissDeliveryMutationVariables>;
 export const ResendLeadDocument = new TypedDocumentString(`
-    mutation ResendLead($id: ID!, $target: DeliveryTarget!, $email: String) {
-  lead: resendLead(id: $id, target: $target, email: $email) {
-    ...WholeLead
+    mutation ResendLead($id: String!, $target: DeliveryTarget!, $email: String) {
+  changed: resendLead(lead: $id, target: $target, email: $email) {
+    lead {
+      ...WholeLead
+    }
   }
 }
     fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment StoredLead on Lead {
   id
+  sessionId
   reference
   state
   submittedAt
   deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
   locale
   signals
   contact {
@@ -1412,7 +2061,6 @@ export const ResendLeadDocument = new TypedDocumentString(`
     lastName
     email
     phone
-    phoneLink
     company
   }
   selections {
@@ -1420,6 +2068,11 @@ export const ResendLeadDocument = new TypedDocumentString(`
     features
     complexity
     timeline
+    quantities {
+      slug
+      count
+      unit
+    }
   }
   estimate {
     min
@@ -1433,8 +2086,31 @@ export const ResendLeadDocument = new TypedDocumentString(`
       field
       slug
       amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
     }
     unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
   }
   sentEstimate {
     min
@@ -1452,13 +2128,9 @@ export const ResendLeadDocument = new TypedDocumentString(`
   consents {
     ...Answer
   }
+  crmContactUrl
+  crmDealUrl
   noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
   owner
   status
   notes {
@@ -1470,15 +2142,14 @@ export const ResendLeadDocument = new TypedDocumentString(`
     value
     amount
     currency
+    lossReason
+    lossNote
     at
     source
     by
   }
   deliveries {
     ...OneDelivery
-  }
-  audit {
-    ...OneEntry
   }
 }
 fragment BriefLead on Lead {
@@ -1523,6 +2194,8 @@ fragment Touch on LeadAttribution {
 fragment OneDelivery on Delivery {
   id
   target
+  event
+  reference
   state
   createdAt
   nextAttemptAt
@@ -1538,593 +2211,91 @@ fragment OneDelivery on Delivery {
   }
 }`) as unknown as TypedDocumentString<ResendLeadMutation, ResendLeadMutationVariables>;
 export const ReleaseLeadDocument = new TypedDocumentString(`
-    mutation ReleaseLead($id: ID!, $expected: LeadState!) {
-  lead: releaseLead(id: $id, expected: $expected) {
-    ...WholeLead
+    mutation ReleaseLead($id: String!, $expected: LeadState!) {
+  changed: releaseLeads(leads: [$id], expected: $expected) {
+    ...Outcome
   }
 }
-    fragment WholeLead on Lead {
-  id
-  reference
-  state
-  submittedAt
-  deletionRequestedAt
-  locale
-  signals
-  contact {
-    firstName
-    lastName
-    email
-    phone
-    phoneLink
-    company
-  }
-  selections {
-    projectType
-    features
-    complexity
-    timeline
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  priceStatus
-  price {
-    lines {
-      field
-      slug
-      amount
-    }
-    unpriced
-  }
-  sentEstimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  message
-  attribution {
-    ...Touch
-  }
-  firstAttribution {
-    ...Touch
-  }
-  consents {
-    ...Answer
-  }
-  noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
-  owner
-  status
-  notes {
-    author
-    at
-    text
-  }
-  outcome {
-    value
-    amount
-    currency
-    at
-    source
-    by
-  }
-  deliveries {
-    ...OneDelivery
-  }
-  audit {
-    ...OneEntry
-  }
-}
-fragment BriefLead on Lead {
-  id
-  reference
-  submittedAt
-  state
-  selections {
-    projectType
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-}
-fragment Answer on LeadConsent {
-  purpose
-  given
-  text
-  siteWording
-  withdrawnAt
-}
-fragment OneEntry on AuditEntry {
-  id
-  at
-  name
-  action
-  lead
-  detail
-}
-fragment Touch on LeadAttribution {
-  source
-  medium
-  campaign
-  term
-  content
-  referrer
-  landingPage
-}
-fragment OneDelivery on Delivery {
-  id
-  target
-  state
-  createdAt
-  nextAttemptAt
-  deliveredAt
-  attemptCount
-  maxAttempts
-  reason
-  noMailReason
-  email
-  attempts {
-    at
-    error
+    fragment Outcome on LeadsPayload {
+  changed
+  failed {
+    lead
+    reason
   }
 }`) as unknown as TypedDocumentString<ReleaseLeadMutation, ReleaseLeadMutationVariables>;
 export const RejectLeadDocument = new TypedDocumentString(`
-    mutation RejectLead($id: ID!, $expected: LeadState!) {
-  lead: rejectLead(id: $id, expected: $expected) {
-    ...WholeLead
+    mutation RejectLead($id: String!, $expected: LeadState!) {
+  changed: rejectLeads(leads: [$id], expected: $expected) {
+    ...Outcome
   }
 }
-    fragment WholeLead on Lead {
-  id
-  reference
-  state
-  submittedAt
-  deletionRequestedAt
-  locale
-  signals
-  contact {
-    firstName
-    lastName
-    email
-    phone
-    phoneLink
-    company
-  }
-  selections {
-    projectType
-    features
-    complexity
-    timeline
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  priceStatus
-  price {
-    lines {
-      field
-      slug
-      amount
-    }
-    unpriced
-  }
-  sentEstimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  message
-  attribution {
-    ...Touch
-  }
-  firstAttribution {
-    ...Touch
-  }
-  consents {
-    ...Answer
-  }
-  noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
-  owner
-  status
-  notes {
-    author
-    at
-    text
-  }
-  outcome {
-    value
-    amount
-    currency
-    at
-    source
-    by
-  }
-  deliveries {
-    ...OneDelivery
-  }
-  audit {
-    ...OneEntry
-  }
-}
-fragment BriefLead on Lead {
-  id
-  reference
-  submittedAt
-  state
-  selections {
-    projectType
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-}
-fragment Answer on LeadConsent {
-  purpose
-  given
-  text
-  siteWording
-  withdrawnAt
-}
-fragment OneEntry on AuditEntry {
-  id
-  at
-  name
-  action
-  lead
-  detail
-}
-fragment Touch on LeadAttribution {
-  source
-  medium
-  campaign
-  term
-  content
-  referrer
-  landingPage
-}
-fragment OneDelivery on Delivery {
-  id
-  target
-  state
-  createdAt
-  nextAttemptAt
-  deliveredAt
-  attemptCount
-  maxAttempts
-  reason
-  noMailReason
-  email
-  attempts {
-    at
-    error
+    fragment Outcome on LeadsPayload {
+  changed
+  failed {
+    lead
+    reason
   }
 }`) as unknown as TypedDocumentString<RejectLeadMutation, RejectLeadMutationVariables>;
 export const AssignLeadDocument = new TypedDocumentString(`
-    mutation AssignLead($id: ID!, $owner: String) {
-  lead: assignLead(id: $id, owner: $owner) {
-    ...WholeLead
+    mutation AssignLead($id: String!, $owner: String) {
+  changed: assignLeads(leads: [$id], owner: $owner) {
+    ...Outcome
   }
 }
-    fragment WholeLead on Lead {
-  id
-  reference
-  state
-  submittedAt
-  deletionRequestedAt
-  locale
-  signals
-  contact {
-    firstName
-    lastName
-    email
-    phone
-    phoneLink
-    company
-  }
-  selections {
-    projectType
-    features
-    complexity
-    timeline
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  priceStatus
-  price {
-    lines {
-      field
-      slug
-      amount
-    }
-    unpriced
-  }
-  sentEstimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  message
-  attribution {
-    ...Touch
-  }
-  firstAttribution {
-    ...Touch
-  }
-  consents {
-    ...Answer
-  }
-  noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
-  owner
-  status
-  notes {
-    author
-    at
-    text
-  }
-  outcome {
-    value
-    amount
-    currency
-    at
-    source
-    by
-  }
-  deliveries {
-    ...OneDelivery
-  }
-  audit {
-    ...OneEntry
-  }
-}
-fragment BriefLead on Lead {
-  id
-  reference
-  submittedAt
-  state
-  selections {
-    projectType
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-}
-fragment Answer on LeadConsent {
-  purpose
-  given
-  text
-  siteWording
-  withdrawnAt
-}
-fragment OneEntry on AuditEntry {
-  id
-  at
-  name
-  action
-  lead
-  detail
-}
-fragment Touch on LeadAttribution {
-  source
-  medium
-  campaign
-  term
-  content
-  referrer
-  landingPage
-}
-fragment OneDelivery on Delivery {
-  id
-  target
-  state
-  createdAt
-  nextAttemptAt
-  deliveredAt
-  attemptCount
-  maxAttempts
-  reason
-  noMailReason
-  email
-  attempts {
-    at
-    error
+    fragment Outcome on LeadsPayload {
+  changed
+  failed {
+    lead
+    reason
   }
 }`) as unknown as TypedDocumentString<AssignLeadMutation, AssignLeadMutationVariables>;
 export const SetLeadStatusDocument = new TypedDocumentString(`
-    mutation SetLeadStatus($id: ID!, $status: LeadStatus!) {
-  lead: setLeadStatus(id: $id, status: $status) {
-    ...WholeLead
+    mutation SetLeadStatus($id: String!, $status: LeadStatus!) {
+  changed: setLeadStatuses(leads: [$id], status: $status) {
+    ...Outcome
   }
 }
-    fragment WholeLead on Lead {
-  id
-  reference
-  state
-  submittedAt
-  deletionRequestedAt
-  locale
-  signals
-  contact {
-    firstName
-    lastName
-    email
-    phone
-    phoneLink
-    company
-  }
-  selections {
-    projectType
-    features
-    complexity
-    timeline
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  priceStatus
-  price {
-    lines {
-      field
-      slug
-      amount
-    }
-    unpriced
-  }
-  sentEstimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-  message
-  attribution {
-    ...Touch
-  }
-  firstAttribution {
-    ...Touch
-  }
-  consents {
-    ...Answer
-  }
-  noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
-  owner
-  status
-  notes {
-    author
-    at
-    text
-  }
-  outcome {
-    value
-    amount
-    currency
-    at
-    source
-    by
-  }
-  deliveries {
-    ...OneDelivery
-  }
-  audit {
-    ...OneEntry
-  }
-}
-fragment BriefLead on Lead {
-  id
-  reference
-  submittedAt
-  state
-  selections {
-    projectType
-  }
-  estimate {
-    min
-    max
-    currency
-    toBeAgreed
-  }
-}
-fragment Answer on LeadConsent {
-  purpose
-  given
-  text
-  siteWording
-  withdrawnAt
-}
-fragment OneEntry on AuditEntry {
-  id
-  at
-  name
-  action
-  lead
-  detail
-}
-fragment Touch on LeadAttribution {
-  source
-  medium
-  campaign
-  term
-  content
-  referrer
-  landingPage
-}
-fragment OneDelivery on Delivery {
-  id
-  target
-  state
-  createdAt
-  nextAttemptAt
-  deliveredAt
-  attemptCount
-  maxAttempts
-  reason
-  noMailReason
-  email
-  attempts {
-    at
-    error
+    fragment Outcome on LeadsPayload {
+  changed
+  failed {
+    lead
+    reason
   }
 }`) as unknown as TypedDocumentString<SetLeadStatusMutation, SetLeadStatusMutationVariables>;
 export const AddLeadNoteDocument = new TypedDocumentString(`
-    mutation AddLeadNote($id: ID!, $text: String!) {
-  lead: addLeadNote(id: $id, text: $text) {
-    ...WholeLead
+    mutation AddLeadNote($id: String!, $text: String!) {
+  changed: addLeadNote(lead: $id, text: $text) {
+    lead {
+      ...WholeLead
+    }
   }
 }
     fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment StoredLead on Lead {
   id
+  sessionId
   reference
   state
   submittedAt
   deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
   locale
   signals
   contact {
@@ -2132,7 +2303,6 @@ export const AddLeadNoteDocument = new TypedDocumentString(`
     lastName
     email
     phone
-    phoneLink
     company
   }
   selections {
@@ -2140,6 +2310,11 @@ export const AddLeadNoteDocument = new TypedDocumentString(`
     features
     complexity
     timeline
+    quantities {
+      slug
+      count
+      unit
+    }
   }
   estimate {
     min
@@ -2153,8 +2328,31 @@ export const AddLeadNoteDocument = new TypedDocumentString(`
       field
       slug
       amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
     }
     unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
   }
   sentEstimate {
     min
@@ -2172,13 +2370,9 @@ export const AddLeadNoteDocument = new TypedDocumentString(`
   consents {
     ...Answer
   }
+  crmContactUrl
+  crmDealUrl
   noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
   owner
   status
   notes {
@@ -2190,15 +2384,14 @@ export const AddLeadNoteDocument = new TypedDocumentString(`
     value
     amount
     currency
+    lossReason
+    lossNote
     at
     source
     by
   }
   deliveries {
     ...OneDelivery
-  }
-  audit {
-    ...OneEntry
   }
 }
 fragment BriefLead on Lead {
@@ -2243,6 +2436,8 @@ fragment Touch on LeadAttribution {
 fragment OneDelivery on Delivery {
   id
   target
+  event
+  reference
   state
   createdAt
   nextAttemptAt
@@ -2257,23 +2452,40 @@ fragment OneDelivery on Delivery {
     error
   }
 }`) as unknown as TypedDocumentString<AddLeadNoteMutation, AddLeadNoteMutationVariables>;
-export const SetLeadOutcomeDocument = new TypedDocumentString(`
-    mutation SetLeadOutcome($id: ID!, $outcome: LeadOutcomeValue, $amount: Float, $currency: String) {
-  lead: setLeadOutcome(
-    id: $id
-    outcome: $outcome
-    amount: $amount
-    currency: $currency
-  ) {
-    ...WholeLead
+export const SetLeadFollowUpDocument = new TypedDocumentString(`
+    mutation SetLeadFollowUp($id: String!, $at: DateTime) {
+  changed: setLeadFollowUp(lead: $id, at: $at) {
+    lead {
+      ...WholeLead
+    }
   }
 }
     fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment StoredLead on Lead {
   id
+  sessionId
   reference
   state
   submittedAt
   deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
   locale
   signals
   contact {
@@ -2281,7 +2493,6 @@ export const SetLeadOutcomeDocument = new TypedDocumentString(`
     lastName
     email
     phone
-    phoneLink
     company
   }
   selections {
@@ -2289,6 +2500,11 @@ export const SetLeadOutcomeDocument = new TypedDocumentString(`
     features
     complexity
     timeline
+    quantities {
+      slug
+      count
+      unit
+    }
   }
   estimate {
     min
@@ -2302,8 +2518,31 @@ export const SetLeadOutcomeDocument = new TypedDocumentString(`
       field
       slug
       amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
     }
     unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
   }
   sentEstimate {
     min
@@ -2321,13 +2560,9 @@ export const SetLeadOutcomeDocument = new TypedDocumentString(`
   consents {
     ...Answer
   }
+  crmContactUrl
+  crmDealUrl
   noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
   owner
   status
   notes {
@@ -2339,15 +2574,14 @@ export const SetLeadOutcomeDocument = new TypedDocumentString(`
     value
     amount
     currency
+    lossReason
+    lossNote
     at
     source
     by
   }
   deliveries {
     ...OneDelivery
-  }
-  audit {
-    ...OneEntry
   }
 }
 fragment BriefLead on Lead {
@@ -2392,6 +2626,395 @@ fragment Touch on LeadAttribution {
 fragment OneDelivery on Delivery {
   id
   target
+  event
+  reference
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  noMailReason
+  email
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<SetLeadFollowUpMutation, SetLeadFollowUpMutationVariables>;
+export const MarkLeadAnsweredDocument = new TypedDocumentString(`
+    mutation MarkLeadAnswered($id: String!) {
+  changed: markLeadAnswered(lead: $id) {
+    lead {
+      ...WholeLead
+    }
+  }
+}
+    fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment StoredLead on Lead {
+  id
+  sessionId
+  reference
+  state
+  submittedAt
+  deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+    quantities {
+      slug
+      count
+      unit
+    }
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  priceStatus
+  price {
+    lines {
+      field
+      slug
+      amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
+    }
+    unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
+  }
+  sentEstimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    ...Answer
+  }
+  crmContactUrl
+  crmDealUrl
+  noMailReason
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    lossReason
+    lossNote
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+}
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  name
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  event
+  reference
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  noMailReason
+  email
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<MarkLeadAnsweredMutation, MarkLeadAnsweredMutationVariables>;
+export const SetLeadOutcomeDocument = new TypedDocumentString(`
+    mutation SetLeadOutcome($id: String!, $outcome: LeadOutcomeValue, $amount: Float, $currency: String, $lossReason: LeadLossReason, $lossNote: String) {
+  changed: setLeadOutcome(
+    lead: $id
+    outcome: $outcome
+    amount: $amount
+    currency: $currency
+    lossReason: $lossReason
+    lossNote: $lossNote
+  ) {
+    lead {
+      ...WholeLead
+    }
+  }
+}
+    fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment StoredLead on Lead {
+  id
+  sessionId
+  reference
+  state
+  submittedAt
+  deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+    quantities {
+      slug
+      count
+      unit
+    }
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  priceStatus
+  price {
+    lines {
+      field
+      slug
+      amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
+    }
+    unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
+  }
+  sentEstimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    ...Answer
+  }
+  crmContactUrl
+  crmDealUrl
+  noMailReason
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    lossReason
+    lossNote
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+}
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  name
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  event
+  reference
   state
   createdAt
   nextAttemptAt
@@ -2407,19 +3030,39 @@ fragment OneDelivery on Delivery {
   }
 }`) as unknown as TypedDocumentString<SetLeadOutcomeMutation, SetLeadOutcomeMutationVariables>;
 export const WithdrawConsentDocument = new TypedDocumentString(`
-    mutation WithdrawConsent($id: ID!, $purpose: String!) {
-  withdrawConsent(id: $id, purpose: $purpose) {
+    mutation WithdrawConsent($id: String!, $purpose: String!) {
+  changed: withdrawConsent(lead: $id, purpose: $purpose) {
     lead {
       ...WholeLead
     }
   }
 }
     fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment StoredLead on Lead {
   id
+  sessionId
   reference
   state
   submittedAt
   deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
   locale
   signals
   contact {
@@ -2427,7 +3070,6 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
     lastName
     email
     phone
-    phoneLink
     company
   }
   selections {
@@ -2435,6 +3077,11 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
     features
     complexity
     timeline
+    quantities {
+      slug
+      count
+      unit
+    }
   }
   estimate {
     min
@@ -2448,8 +3095,31 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
       field
       slug
       amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
     }
     unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
   }
   sentEstimate {
     min
@@ -2467,13 +3137,9 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
   consents {
     ...Answer
   }
+  crmContactUrl
+  crmDealUrl
   noMailReason
-  sameAddress {
-    ...BriefLead
-  }
-  sameSession {
-    ...BriefLead
-  }
   owner
   status
   notes {
@@ -2485,15 +3151,14 @@ export const WithdrawConsentDocument = new TypedDocumentString(`
     value
     amount
     currency
+    lossReason
+    lossNote
     at
     source
     by
   }
   deliveries {
     ...OneDelivery
-  }
-  audit {
-    ...OneEntry
   }
 }
 fragment BriefLead on Lead {
@@ -2538,6 +3203,8 @@ fragment Touch on LeadAttribution {
 fragment OneDelivery on Delivery {
   id
   target
+  event
+  reference
   state
   createdAt
   nextAttemptAt
@@ -2553,9 +3220,10 @@ fragment OneDelivery on Delivery {
   }
 }`) as unknown as TypedDocumentString<WithdrawConsentMutation, WithdrawConsentMutationVariables>;
 export const EraseLeadsDocument = new TypedDocumentString(`
-    mutation EraseLeads($email: String!, $dryRun: Boolean!) {
-  eraseLeads(email: $email, dryRun: $dryRun) {
+    mutation EraseLeads($email: String, $lead: String, $dryRun: Boolean!) {
+  eraseLeads(email: $email, lead: $lead, dryRun: $dryRun) {
     email
+    lead
     dryRun
     finishedAt
     complete
@@ -2585,67 +3253,295 @@ export const LeadEventsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<LeadEventsSubscription, LeadEventsSubscriptionVariables>;
 export const ReleaseLeadsDocument = new TypedDocumentString(`
-    mutation ReleaseLeads($ids: [ID!]!, $expected: LeadState) {
-  outcome: releaseLeads(ids: $ids, expected: $expected) {
+    mutation ReleaseLeads($ids: [String!]!, $expected: LeadState) {
+  outcome: releaseLeads(leads: $ids, expected: $expected) {
     ...Outcome
   }
 }
-    fragment Outcome on LeadsChange {
+    fragment Outcome on LeadsPayload {
   changed
   failed {
-    id
+    lead
     reason
   }
 }`) as unknown as TypedDocumentString<ReleaseLeadsMutation, ReleaseLeadsMutationVariables>;
 export const RejectLeadsDocument = new TypedDocumentString(`
-    mutation RejectLeads($ids: [ID!]!, $expected: LeadState) {
-  outcome: rejectLeads(ids: $ids, expected: $expected) {
+    mutation RejectLeads($ids: [String!]!, $expected: LeadState) {
+  outcome: rejectLeads(leads: $ids, expected: $expected) {
     ...Outcome
   }
 }
-    fragment Outcome on LeadsChange {
+    fragment Outcome on LeadsPayload {
   changed
   failed {
-    id
+    lead
     reason
   }
 }`) as unknown as TypedDocumentString<RejectLeadsMutation, RejectLeadsMutationVariables>;
 export const RetryLeadsDocument = new TypedDocumentString(`
-    mutation RetryLeads($ids: [ID!]!) {
-  outcome: retryLeads(ids: $ids) {
+    mutation RetryLeads($ids: [String!]!) {
+  outcome: retryLeads(leads: $ids) {
     ...Outcome
   }
 }
-    fragment Outcome on LeadsChange {
+    fragment Outcome on LeadsPayload {
   changed
   failed {
-    id
+    lead
     reason
   }
 }`) as unknown as TypedDocumentString<RetryLeadsMutation, RetryLeadsMutationVariables>;
 export const AssignLeadsDocument = new TypedDocumentString(`
-    mutation AssignLeads($ids: [ID!]!, $owner: String) {
-  outcome: assignLeads(ids: $ids, owner: $owner) {
+    mutation AssignLeads($ids: [String!]!, $owner: String) {
+  outcome: assignLeads(leads: $ids, owner: $owner) {
     ...Outcome
   }
 }
-    fragment Outcome on LeadsChange {
+    fragment Outcome on LeadsPayload {
   changed
   failed {
-    id
+    lead
     reason
   }
 }`) as unknown as TypedDocumentString<AssignLeadsMutation, AssignLeadsMutationVariables>;
 export const SetLeadStatusesDocument = new TypedDocumentString(`
-    mutation SetLeadStatuses($ids: [ID!]!, $status: LeadStatus!) {
-  outcome: setLeadStatuses(ids: $ids, status: $status) {
+    mutation SetLeadStatuses($ids: [String!]!, $status: LeadStatus!) {
+  outcome: setLeadStatuses(leads: $ids, status: $status) {
     ...Outcome
   }
 }
-    fragment Outcome on LeadsChange {
+    fragment Outcome on LeadsPayload {
   changed
   failed {
-    id
+    lead
     reason
   }
 }`) as unknown as TypedDocumentString<SetLeadStatusesMutation, SetLeadStatusesMutationVariables>;
+export const DeclineDeletionDocument = new TypedDocumentString(`
+    mutation DeclineDeletion($lead: String!, $reason: String!) {
+  changed: declineDeletion(lead: $lead, reason: $reason) {
+    lead {
+      ...WholeLead
+    }
+    mailed
+  }
+}
+    fragment WholeLead on Lead {
+  ...StoredLead
+  contact {
+    phoneLink
+  }
+  sameAddress {
+    ...BriefLead
+  }
+  sameSession {
+    ...BriefLead
+  }
+  audit {
+    ...OneEntry
+  }
+}
+fragment StoredLead on Lead {
+  id
+  sessionId
+  reference
+  state
+  submittedAt
+  deletionRequestedAt
+  deletionDeclinedAt
+  deletionReason
+  followUpAt
+  answeredAt
+  locale
+  signals
+  contact {
+    firstName
+    lastName
+    email
+    phone
+    company
+  }
+  selections {
+    projectType
+    features
+    complexity
+    timeline
+    quantities {
+      slug
+      count
+      unit
+    }
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  priceStatus
+  price {
+    lines {
+      field
+      slug
+      amount
+      quantity
+      unit
+      unitPrice
+      flat
+      percent
+    }
+    unpriced
+    tax {
+      percent
+      label
+      included
+      min
+      max
+    }
+    taxNote
+    validUntil
+    differs
+    revision
+  }
+  pdfUrl
+  quoteUrl
+  links {
+    quote
+    pdf
+    inbox
+  }
+  sentEstimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+  message
+  attribution {
+    ...Touch
+  }
+  firstAttribution {
+    ...Touch
+  }
+  consents {
+    ...Answer
+  }
+  crmContactUrl
+  crmDealUrl
+  noMailReason
+  owner
+  status
+  notes {
+    author
+    at
+    text
+  }
+  outcome {
+    value
+    amount
+    currency
+    lossReason
+    lossNote
+    at
+    source
+    by
+  }
+  deliveries {
+    ...OneDelivery
+  }
+}
+fragment BriefLead on Lead {
+  id
+  reference
+  submittedAt
+  state
+  selections {
+    projectType
+  }
+  estimate {
+    min
+    max
+    currency
+    toBeAgreed
+  }
+}
+fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  name
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
+  source
+  medium
+  campaign
+  term
+  content
+  referrer
+  landingPage
+}
+fragment OneDelivery on Delivery {
+  id
+  target
+  event
+  reference
+  state
+  createdAt
+  nextAttemptAt
+  deliveredAt
+  attemptCount
+  maxAttempts
+  reason
+  noMailReason
+  email
+  attempts {
+    at
+    error
+  }
+}`) as unknown as TypedDocumentString<DeclineDeletionMutation, DeclineDeletionMutationVariables>;
+export const UnfinishedDocument = new TypedDocumentString(`
+    query Unfinished($first: Int!, $after: String) {
+  unfinishedQuotes(first: $first, after: $after) {
+    edges {
+      node {
+        id
+        lastSeen
+        locale
+        firstName
+        email
+        consent {
+          ...Answer
+        }
+        selections {
+          projectType
+          features
+          complexity
+          timeline
+        }
+        min
+        max
+        currency
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment Answer on LeadConsent {
+  purpose
+  given
+  text
+  siteWording
+  withdrawnAt
+}`) as unknown as TypedDocumentString<UnfinishedQuery, UnfinishedQueryVariables>;

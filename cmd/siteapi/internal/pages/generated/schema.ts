@@ -63,6 +63,8 @@ export type AuditAction =
   | 'WITHDRAWN'
   /** A visitor asked for the deletion of a lead, on the page of the quote. The actor is `visitor`. */
   | 'DELETION_REQUESTED'
+  /** A visitor's request for the deletion of a lead was declined. The reason stays with the lead. */
+  | 'DELETION_DECLINED'
   /** The outcome of a lead was set or cleared by an operator. */
   | 'OUTCOME'
   /** A lead was assigned to an operator or unassigned. */
@@ -71,6 +73,10 @@ export type AuditAction =
   | 'STATUS'
   /** A note was added to a lead. */
   | 'NOTE'
+  /** A person's first answer to a lead, other than a status or a note, was stored. */
+  | 'ANSWERED'
+  /** The time from which an operator wants to come back to a lead was set or cleared. */
+  | 'FOLLOW_UP'
   /** A lead was erased, or an erasure found no lead. */
   | 'ERASED'
   /** An operator's login was ended by another operator. */
@@ -111,8 +117,8 @@ export type AuditEntry = {
   readonly action: AuditAction;
   /** Id of the lead; null if the action concerned no lead or several. */
   readonly lead?: Maybe<Scalars['ID']['output']>;
-  /** Details as a JSON object, such as the filter of a list (without the search text) or the number of leads. */
-  readonly detail: Scalars['String']['output'];
+  /** Details, an object such as the filter of a list (without the search text) or the number of leads. */
+  readonly detail: Scalars['JSON']['output'];
   /** Hash of this entry together with the previous one. */
   readonly hash: Scalars['String']['output'];
 };
@@ -219,6 +225,11 @@ export type ContactPhoneNumber = {
 export type ContentChange = {
   /** Keys of the content that may have changed, such as `content:locale:en`. */
   readonly keys: ReadonlyArray<Scalars['String']['output']>;
+  /**
+   * State of all content, published or not. Responses to previews carry the state that they were built from in the header
+   * `X-Content-Revision`.
+   */
+  readonly revision: Scalars['String']['output'];
 };
 
 /** One published document of the CMS. */
@@ -236,6 +247,12 @@ export type ContentDocument = {
    * an image its `width` and `height`. References are as stored, or resolved as the argument `resolve` states.
    */
   readonly fields: Scalars['JSON']['output'];
+  /**
+   * The same document in the site's other languages, for `hreflang` and a language switch. Translations are those that the
+   * CMS's plugin for translations lists. A document without a language is its own translation, unless its slug is kept by
+   * language and lacks that one. They are charged like references that `resolve` replaces.
+   */
+  readonly translations: ReadonlyArray<ContentTranslation>;
 };
 
 /** The content of one language. */
@@ -250,6 +267,24 @@ export type ContentHealth = {
   readonly types: ReadonlyArray<ContentTypeHealth>;
 };
 
+/** A part of the documents that match a query. */
+export type ContentPage = {
+  /** The documents from `offset` on, at most `first`. */
+  readonly documents: ReadonlyArray<ContentDocument>;
+  /** Number of all matching documents, whatever `first` and `offset` are. */
+  readonly total: Scalars['Int']['output'];
+};
+
+/** A document in another language. */
+export type ContentTranslation = {
+  /** Language. */
+  readonly locale: Locale;
+  /** Slug in that language; null if the document has none. */
+  readonly slug?: Maybe<Scalars['String']['output']>;
+  /** Id in the CMS (`_id`). */
+  readonly id: Scalars['ID']['output'];
+};
+
 /** The served documents of one type, in one language. */
 export type ContentTypeHealth = {
   /** The type, such as `heroSection`. */
@@ -260,12 +295,32 @@ export type ContentTypeHealth = {
   readonly updatedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
+/** Result of a declined request for deletion. */
+export type DeclinedDeletion = {
+  /** The lead. */
+  readonly lead: Lead;
+  /** True: a mail to the visitor is under way. False: no mail is sent, so write to the visitor. */
+  readonly mailed: Scalars['Boolean']['output'];
+};
+
+/** Result of a change of deliveries. */
+export type DeliveriesPayload = {
+  /** Number of changed deliveries. Those that no longer exist are not counted. */
+  readonly changed: Scalars['Int']['output'];
+  /** The changed deliveries, at most 500. */
+  readonly deliveries: ReadonlyArray<Delivery>;
+};
+
 /** A delivery of a lead to one system. */
 export type Delivery = {
   /** Number of the delivery. */
   readonly id: Scalars['ID']['output'];
   /** The system. */
   readonly target: DeliveryTarget;
+  /** What it notifies the system of. */
+  readonly event: DeliveryEvent;
+  /** Reference of its lead, which may be erased. */
+  readonly reference: Scalars['String']['output'];
   /** State of the delivery. */
   readonly state: DeliveryState;
   /** When it was created. */
@@ -285,7 +340,7 @@ export type Delivery = {
    * Only the operator's words may contain personal data.
    */
   readonly reason?: Maybe<Scalars['String']['output']>;
-  /** Why the mail was not sent, or waits, if no failure is the reason. */
+  /** Why the mail was not sent, or waits. With `REFUSED` and `FAILED`, `reason` has the message of the mail server. */
   readonly noMailReason?: Maybe<NoMailReason>;
   /** Corrected address for the mail to the visitor, set by an operator; null if there is none, and for a viewer. */
   readonly email?: Maybe<Scalars['String']['output']>;
@@ -315,6 +370,29 @@ export type DeliveryEdge = {
   readonly cursor: Scalars['String']['output'];
   /** The delivery. */
   readonly node: Delivery;
+};
+
+/** What a delivery notifies its target of. */
+export type DeliveryEvent =
+  /** The lead itself. */
+  | 'CREATED'
+  /** The visitor's address was corrected. */
+  | 'CORRECTED'
+  /** A consent of the visitor was withdrawn. */
+  | 'CONSENT_WITHDRAWN'
+  /** The visitor asked for the deletion of the lead. */
+  | 'DELETION_REQUESTED'
+  /** An operator declined that. Only the visitor is notified. */
+  | 'DELETION_DECLINED'
+  /** The outcome of the lead was set or cleared. */
+  | 'OUTCOME'
+  /** The lead was erased. */
+  | 'ERASED';
+
+/** Result of a change of a delivery. */
+export type DeliveryPayload = {
+  /** The delivery after the change. */
+  readonly delivery: Delivery;
 };
 
 /** State of a delivery. */
@@ -363,29 +441,54 @@ export type DeliveryVerification = {
   readonly targets: ReadonlyArray<VerifiedTarget>;
 };
 
+/** Result of `endLogins`. */
+export type EndLoginsPayload = {
+  /** The ended logins. */
+  readonly logins: ReadonlyArray<Login>;
+};
+
 /** A place where personal data may be stored. */
 export type ErasurePlace = {
-  /** The place: `deliveries`, `cms`, `crm`, `mail` (files of development), `database` or `cache`. */
-  readonly place: Scalars['String']['output'];
+  /** The place. */
+  readonly place: ErasurePlaceName;
   /** Unit of the numbers, such as `documents`. */
   readonly unit: Scalars['String']['output'];
   /** Number of units found; null if it is unknown. */
   readonly found?: Maybe<Scalars['Int']['output']>;
   /** Number of units erased. */
   readonly erased: Scalars['Int']['output'];
-  /** `unknown`, `nothing there`, `found`, `erased`, `failed`, or `kept` because another place failed. */
-  readonly state: Scalars['String']['output'];
+  /** What became of the data there. */
+  readonly state: ErasureState;
   /** The error, or a remark about the place. */
   readonly detail?: Maybe<Scalars['String']['output']>;
 };
 
+/** Places where personal data may be stored. */
+export type ErasurePlaceName =
+  /** Deliveries that have not ended. */
+  | 'DELIVERIES'
+  /** The CMS. */
+  | 'CMS'
+  /** The CRM. */
+  | 'CRM'
+  /** Mails that a service in development wrote to files. */
+  | 'MAIL'
+  /** The database. */
+  | 'DATABASE'
+  /** The receiver of the lead webhook, which may have the leads. */
+  | 'WEBHOOK'
+  /** The cache. */
+  | 'CACHE';
+
 /** Result of an erasure. The address is the only personal data in it. */
 export type ErasureReceipt = {
-  /** The address, in lower case. */
-  readonly email: Scalars['String']['output'];
+  /** The address, in lower case; null if only a lead was erased. */
+  readonly email?: Maybe<Scalars['String']['output']>;
+  /** Reference of the lead, if only that was erased. */
+  readonly lead?: Maybe<Scalars['String']['output']>;
   /** True: nothing was changed. */
   readonly dryRun: Scalars['Boolean']['output'];
-  /** True: everything that was found was erased. */
+  /** True: everything that was found was erased, except for what `remains` names. */
   readonly complete: Scalars['Boolean']['output'];
   /** When the erasure ended. */
   readonly finishedAt: Scalars['DateTime']['output'];
@@ -395,9 +498,26 @@ export type ErasureReceipt = {
   readonly failed: Scalars['Int']['output'];
   /** The searched places. */
   readonly places: ReadonlyArray<ErasurePlace>;
-  /** Copies that the service cannot erase, in words. */
+  /** What stays, in words: contacts and deals in the CRM that are not only the person's, and copies out of reach. */
   readonly remains: ReadonlyArray<Scalars['String']['output']>;
 };
+
+/** What became of the data in a place. */
+export type ErasureState =
+  /** The place cannot be searched, and nothing was erased yet. */
+  | 'UNKNOWN'
+  /** There is none. */
+  | 'NOTHING_THERE'
+  /** It was found, and not erased. */
+  | 'FOUND'
+  /** It was erased. */
+  | 'ERASED'
+  /** The receiver of the leads is notified of the erasure. */
+  | 'ANNOUNCED'
+  /** Searching or erasing it failed. */
+  | 'FAILED'
+  /** It was kept for the next erasure, because another place failed. */
+  | 'KEPT';
 
 /** A part of an estimate. */
 export type EstimateLine = {
@@ -411,22 +531,34 @@ export type EstimateLine = {
   /** Text in the requested language. */
   readonly label: Scalars['String']['output'];
   /**
-   * Amount in units of the currency: the choice's price, plus its percentage of all prices. It may be negative.
-   * Discounts are limited to a total of 100 percent: the last ones that exceed it are reduced.
+   * Amount in units of the currency: the choice's price, plus its percentage of the sum of all prices. It may be negative.
+   * Discounts of more than 100 percent in total are listed in full; the line `minimum` then raises the sum to the minimum.
    */
   readonly amount: Scalars['Float']['output'];
+  /** Number of units; null for a choice without a unit. */
+  readonly quantity?: Maybe<Scalars['Float']['output']>;
+  /** Unit, in the requested language, such as `m²`; null for a choice without one. */
+  readonly unit?: Maybe<Scalars['String']['output']>;
+  /** Price of one unit, with at most four decimals; null without a unit, or if the units have different prices. */
+  readonly unitPrice?: Maybe<Scalars['Float']['output']>;
+  /** Fixed price of a choice with a unit, a part of `amount`; null without a unit. */
+  readonly flat?: Maybe<Scalars['Float']['output']>;
+  /** Percentage of all prices that a choice with a unit adds, a part of `amount`; null without a unit. */
+  readonly percent?: Maybe<Scalars['Float']['output']>;
 };
 
 /** Choices to price. Slugs as in `QuoteSelectionsInput`; each may be omitted. */
 export type EstimateSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType?: InputMaybe<Scalars['String']['input']>;
-  /** Features, slugs, at most 50 distinct ones. Repeated features count once. */
+  /** Features, slugs, at most 50 distinct ones. */
   readonly features?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
   /** Timeline, a slug such as `3-months`. */
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
+  /** Quantities of the chosen options that have a unit, each slug once, at most 53 items. Others are ignored. */
+  readonly quantities?: InputMaybe<ReadonlyArray<QuantityInput>>;
 };
 
 /**
@@ -468,8 +600,16 @@ export type FieldCode =
   | 'invalid_session_id'
   /** The value cannot be given together with the field `params.field`. */
   | 'conflict'
-  /** The parameter appears more than once in the query string. */
+  /** The parameter appears more than once in the query string, or the value in the list. */
   | 'repeated'
+  /** The number has more than `params.max` decimals. */
+  | 'too_precise'
+  /** The choice has the unit `params.unit` and needs a quantity, from `params.min` to `params.max` in steps of `params.step`. */
+  | 'quantity_required'
+  /** The quantity is below `params.min` or above `params.max`. */
+  | 'out_of_bounds'
+  /** The quantity is not `params.min` plus a multiple of `params.step`. */
+  | 'out_of_step'
   /** The value cannot be read: it is not UTF-8, a number too large to represent, or not an RFC 3339 time. */
   | 'unreadable';
 
@@ -489,6 +629,8 @@ export type Funnel = {
   readonly untracked: Scalars['Int']['output'];
   /** Number of leads submitted in that period that are in review. */
   readonly inReview: Scalars['Int']['output'];
+  /** All numbers of the funnel as one table, for programs that calculate with it. */
+  readonly rows: ReadonlyArray<FunnelRow>;
 };
 
 /** How often a value was chosen. */
@@ -501,6 +643,36 @@ export type FunnelChoice = {
   readonly count: Scalars['Int']['output'];
   /** Number of these sessions that submitted. */
   readonly submitted: Scalars['Int']['output'];
+};
+
+/**
+ * A number of the funnel. `section` says what is counted, and of what `dimension` and `value` are:
+ *
+ * * `steps`: sessions that reached a step; `value` is the step.
+ * * `weeks`: the same for each week; `dimension` is the language, and `value` the step.
+ * * `choices`, `choices.submitted`: sessions with a choice, and those that submitted a quote; `dimension` is the field, and
+ *   `value` the slug.
+ * * `sources.sessions`, `sources.estimates`, `sources.leads`: counts of a source, `dimension`, and campaign, `value`.
+ * * `sources.sums`, `sources.won`: its amounts by currency.
+ * * `leads`: leads; `value` is `all`, `untracked` or `in-review`.
+ */
+export type FunnelRow = {
+  /** What is counted. */
+  readonly section: Scalars['String']['output'];
+  /** Start of the period; null: no bound. */
+  readonly from?: Maybe<Scalars['DateTime']['output']>;
+  /** End of the period, which is excluded; null: no bound. */
+  readonly to?: Maybe<Scalars['DateTime']['output']>;
+  /** See above; empty: unknown, or there is none. */
+  readonly dimension: Scalars['String']['output'];
+  /** See above; empty: unknown. */
+  readonly value: Scalars['String']['output'];
+  /** Currency of the amount; null without one. */
+  readonly currency?: Maybe<Scalars['String']['output']>;
+  /** The number; null for an amount. */
+  readonly count?: Maybe<Scalars['Int']['output']>;
+  /** The amount; null for a number. */
+  readonly amount?: Maybe<Scalars['Float']['output']>;
 };
 
 /** Results of a source and a campaign. */
@@ -571,9 +743,9 @@ export type FunnelTouch =
 
 /** Sessions last seen in one week, in one language. */
 export type FunnelWeek = {
-  /** ISO 8601 week in UTC, such as `2026-W47`. */
+  /** ISO 8601 week in `TIME_ZONE`, such as `2026-W47`. */
   readonly week: Scalars['String']['output'];
-  /** Monday of the week, 00:00 UTC. */
+  /** First instant of the week's Monday in `TIME_ZONE`. */
   readonly start: Scalars['DateTime']['output'];
   /** Language of the leads; null for sessions without a lead, or whose lead has no language. */
   readonly locale?: Maybe<Locale>;
@@ -689,22 +861,39 @@ export type Lead = {
   readonly pdfUrl?: Maybe<Scalars['String']['output']>;
   /** Path of the quote's page on the public address; null for a viewer. */
   readonly quoteUrl?: Maybe<Scalars['String']['output']>;
-  /** When the visitor asked for the deletion of the lead, on the quote's page; null: never. */
-  readonly deletionRequestedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Address of the contact's page in the CRM; null if the CRM has none or no delivery has reached it, and for a viewer. */
+  readonly crmContactUrl?: Maybe<Scalars['String']['output']>;
+  /** Address of the deal's page in the CRM; null as above, or without deals. */
+  readonly crmDealUrl?: Maybe<Scalars['String']['output']>;
   /** Deliveries of the lead, oldest first. Null for a viewer. */
   readonly deliveries?: Maybe<ReadonlyArray<Delivery>>;
   /** Why the visitor has not received a mail; null if it was sent or is under way, and for a viewer. */
   readonly noMailReason?: Maybe<NoMailReason>;
   /** Audit entries of the lead, newest first, at most 50. Null for a viewer. */
   readonly audit?: Maybe<ReadonlyArray<AuditEntry>>;
+  /** When the visitor asked for the deletion of the lead, on the quote's page; null: never. */
+  readonly deletionRequestedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When an operator declined that; null: never. The request is open as long as it is null and `deletionRequestedAt` is not. */
+  readonly deletionDeclinedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Why it was declined, as the visitor reads it; null if it was not, and for a viewer. */
+  readonly deletionReason?: Maybe<Scalars['String']['output']>;
   /** Outcome of the lead; null if it is unknown. */
   readonly outcome?: Maybe<LeadOutcome>;
+  /**
+   * When a person first answered the lead, in UTC: the first status other than `NEW`, the first note or the first use of the
+   * mail link in the inbox; null: not yet. The status `NEW` forgets an answer that was only a status.
+   */
+  readonly answeredAt?: Maybe<Scalars['DateTime']['output']>;
+  /** From when an operator wants to come back to the lead, in UTC; null: there is no such time. */
+  readonly followUpAt?: Maybe<Scalars['DateTime']['output']>;
   /** Address of the operator to whom the lead is assigned, in lower case; null if unassigned. */
   readonly owner?: Maybe<Scalars['String']['output']>;
   /** Processing status of the lead. */
   readonly status: LeadStatus;
   /** Notes of operators on the lead, oldest first, at most 200. Null for a viewer. */
   readonly notes?: Maybe<ReadonlyArray<LeadNote>>;
+  /** Addresses of pages about the lead. Null for a viewer. */
+  readonly links?: Maybe<LeadLinks>;
   /** Other leads of the same e-mail address, newest first, at most 20. Null for a viewer. */
   readonly sameAddress?: Maybe<ReadonlyArray<Lead>>;
   /**
@@ -757,12 +946,6 @@ export type LeadConnection = {
   readonly edges: ReadonlyArray<LeadEdge>;
   /** Information about the next page. */
   readonly pageInfo: PageInfo;
-  /**
-   * The leads of the page as CSV, with the columns of `siteapi leads export` and times of `TIME_ZONE`. The first page begins
-   * with the column names, so the concatenated pages are a file for a spreadsheet. With `email` and no other filter, all other
-   * data stored about the person follows at the end. Null for a viewer.
-   */
-  readonly csv?: Maybe<Scalars['String']['output']>;
   /** Numbers of leads that match the filter, on all pages. They are counted only if this field is selected. */
   readonly counts: LeadCounts;
 };
@@ -805,6 +988,10 @@ export type LeadCounts = {
   readonly states: ReadonlyArray<LeadStateCount>;
   /** Number of leads in each status, in the order of the enum. Statuses without a lead are omitted. */
   readonly statuses: ReadonlyArray<LeadStatusCount>;
+  /** Number of leads with an open request for deletion. */
+  readonly deletionRequests: Scalars['Int']['output'];
+  /** Number of leads whose `followUpAt` has come. */
+  readonly due: Scalars['Int']['output'];
 };
 
 /** A lead in a page. */
@@ -839,8 +1026,8 @@ export type LeadEvent = {
 
 /** A lead that could not be changed. */
 export type LeadFailure = {
-  /** Id or reference of the lead, as given in the request. */
-  readonly id: Scalars['ID']['output'];
+  /** Id, reference or address of the lead, as given in the request. */
+  readonly lead: Scalars['String']['output'];
   /** Why the lead could not be changed. */
   readonly reason: LeadFailureReason;
 };
@@ -857,6 +1044,91 @@ export type LeadFailureReason =
   | 'NOTHING_TO_RETRY'
   /** The change could not be stored now. Retrying is safe. */
   | 'UNAVAILABLE';
+
+/**
+ * Selects leads: those that match all of its fields. An unknown value of `owner`, `source`, `campaign`, `projectType` or `consent`
+ * fails with `BAD_USER_INPUT`, which names known ones.
+ */
+export type LeadFilter = {
+  /**
+   * Search words. Each must be a prefix of a word of the name or the company, of one of the first words of the message
+   * (about 25), of the e-mail address or its domain, or of the PDF reference (the id), regardless of letter case,
+   * diacritics, apostrophes and punctuation around words; or a telephone number in any spelling, or at least its last 4
+   * digits. If omitted or empty, all leads match. For a viewer only a prefix of the reference matches.
+   */
+  readonly search?: InputMaybe<Scalars['String']['input']>;
+  /** Only leads of this address, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer. */
+  readonly email?: InputMaybe<Scalars['String']['input']>;
+  /** Only leads in this state. */
+  readonly state?: InputMaybe<LeadState>;
+  /** Only leads with this status. */
+  readonly status?: InputMaybe<LeadStatus>;
+  /**
+   * Only leads assigned to the operator with this address, in any letter case; empty: unassigned leads. Viewers may also see
+   * owners and filter by them.
+   */
+  readonly owner?: InputMaybe<Scalars['String']['input']>;
+  /** Only leads in this language. */
+  readonly locale?: InputMaybe<Locale>;
+  /**
+   * Only leads of visitors who most recently came from this source, in any letter case; empty: from an unknown source.
+   * Viewers may also filter by it, because it names a medium, such as `newsletter`, not a person.
+   */
+  readonly source?: InputMaybe<Scalars['String']['input']>;
+  /**
+   * Only leads of visitors who most recently came through this campaign; empty: through none. Fails with `FORBIDDEN` for a
+   * viewer.
+   */
+  readonly campaign?: InputMaybe<Scalars['String']['input']>;
+  /** Only leads with this project type. */
+  readonly projectType?: InputMaybe<Scalars['String']['input']>;
+  /**
+   * Only leads whose visitors consented to this purpose, such as `marketing`, and have not withdrawn the consent. Fails
+   * with `FORBIDDEN` for a viewer.
+   */
+  readonly consent?: InputMaybe<Scalars['String']['input']>;
+  /** Only leads whose estimated range is in this currency. */
+  readonly currency?: InputMaybe<Scalars['String']['input']>;
+  /** Only leads whose estimated range has a lower bound of at least this amount. Amounts are not converted. */
+  readonly amountFrom?: InputMaybe<Scalars['Float']['input']>;
+  /** Only leads whose estimated range has a lower bound of at most this amount. */
+  readonly amountTo?: InputMaybe<Scalars['Float']['input']>;
+  /** True: only leads with an open request for deletion. */
+  readonly deletionRequested?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Only leads submitted at this time or later. */
+  readonly since?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Only leads submitted before this time. */
+  readonly until?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Only leads with one of these results; leads in review or rejected have none. Empty: all leads. */
+  readonly results?: InputMaybe<ReadonlyArray<LeadResult>>;
+  /** True: only leads that a person answered within 24 hours of their submission. */
+  readonly answeredWithinDay?: InputMaybe<Scalars['Boolean']['input']>;
+  /** True: only leads whose `followUpAt` has come. */
+  readonly due?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** Absolute addresses of pages about a lead. */
+export type LeadLinks = {
+  /** The page of the quote, at `SITE_URL`, for the visitor; null without that setting. */
+  readonly quote?: Maybe<Scalars['String']['output']>;
+  /** The PDF of the quote, at `SITE_URL`; null without that setting. */
+  readonly pdf?: Maybe<Scalars['String']['output']>;
+  /** The lead in the inbox, for operators; null if its address is not set. */
+  readonly inbox?: Maybe<Scalars['String']['output']>;
+};
+
+/** Why a lead was lost. */
+export type LeadLossReason =
+  /** It was too expensive. */
+  | 'PRICE'
+  /** Another firm was chosen. */
+  | 'COMPETITOR'
+  /** The project is postponed or was given up. */
+  | 'POSTPONED'
+  /** The visitor no longer answers. */
+  | 'NO_ANSWER'
+  /** Another reason. */
+  | 'OTHER';
 
 /** An operator's note on a lead. */
 export type LeadNote = {
@@ -876,6 +1148,10 @@ export type LeadOutcome = {
   readonly amount?: Maybe<Scalars['Float']['output']>;
   /** Currency of the amount, ISO 4217, such as `EUR`; null without an amount. */
   readonly currency?: Maybe<Scalars['String']['output']>;
+  /** Why the lead was lost; null if it is unknown or the lead was not lost. */
+  readonly lossReason?: Maybe<LeadLossReason>;
+  /** The same in words; null as above, and for a viewer. */
+  readonly lossNote?: Maybe<Scalars['String']['output']>;
   /** When the operator set it, or when it changed in the CRM, in UTC. */
   readonly at: Scalars['DateTime']['output'];
   /** Source of the outcome. */
@@ -900,23 +1176,117 @@ export type LeadOutcomeValue =
   /** The lead will not become a customer. */
   | 'LOST';
 
+/** Result of a change of a lead. */
+export type LeadPayload = {
+  /** The lead after the change. */
+  readonly lead: Lead;
+};
+
 /** Price of the choices of a lead. */
 export type LeadPrice = {
   /** Parts of the lower bound. */
   readonly lines: ReadonlyArray<LeadPriceLine>;
   /** Slugs of the choices that have no price. */
   readonly unpriced: ReadonlyArray<Scalars['String']['output']>;
+  /**
+   * Tax on the range when the lead was submitted, or the tax that it includes; null if the rules stated none, if there is
+   * no price, or if the client's range was kept and is not what the rules give.
+   */
+  readonly tax?: Maybe<LeadTax>;
+  /** The firm's note on taxes when the lead was submitted, in the default language; empty if there was none. */
+  readonly taxNote: Scalars['String']['output'];
+  /** Identifies the price rules; null if it is unknown. */
+  readonly revision?: Maybe<Scalars['String']['output']>;
+  /** Last day on which the price is valid, in `TIME_ZONE`, such as `2026-12-29`; null if it is unknown. */
+  readonly validUntil?: Maybe<Scalars['String']['output']>;
+  /** Whether the client sent another range. */
+  readonly differs: Scalars['Boolean']['output'];
 };
 
 /** A part of the price of a lead, like an `EstimateLine`. */
 export type LeadPriceLine = {
   /** Field of the choice, or `minimum` or `rounding`. */
   readonly field: Scalars['String']['output'];
-  /** Slug of the choice; empty for `minimum` and `rounding`. */
-  readonly slug: Scalars['String']['output'];
+  /** Slug of the choice; null for `minimum` and `rounding`. */
+  readonly slug?: Maybe<Scalars['String']['output']>;
   /** Amount in units of the currency. */
   readonly amount: Scalars['Float']['output'];
+  /** Number of units; null for a choice without a unit. */
+  readonly quantity?: Maybe<Scalars['Float']['output']>;
+  /** Unit in the default language; null for a choice without one. */
+  readonly unit?: Maybe<Scalars['String']['output']>;
+  /** Price of one unit; null without a unit, or if the units have different prices. */
+  readonly unitPrice?: Maybe<Scalars['Float']['output']>;
+  /** Fixed price of a choice with a unit, a part of `amount`; null without a unit. */
+  readonly flat?: Maybe<Scalars['Float']['output']>;
+  /** Percentage of all prices that a choice with a unit adds, a part of `amount`; null without a unit. */
+  readonly percent?: Maybe<Scalars['Float']['output']>;
 };
+
+/** The quantity of a choice. */
+export type LeadQuantity = {
+  /** Slug of the choice. */
+  readonly slug: Scalars['String']['output'];
+  /** Number of units. */
+  readonly count: Scalars['Float']['output'];
+  /** Unit in the default language when the lead was submitted; empty if it is unknown. */
+  readonly unit: Scalars['String']['output'];
+};
+
+/** Results of leads. */
+export type LeadReport = {
+  /** What the leads are grouped by. */
+  readonly by: LeadReportGroup;
+  /**
+   * The groups: months from the oldest, others from the one with the most leads, at most 50. The sum of all others follows as
+   * `(others)`. Groups without a lead are omitted.
+   */
+  readonly groups: ReadonlyArray<LeadReportRow>;
+  /** All leads. */
+  readonly total: LeadReportRow;
+};
+
+/** What a report groups leads by. */
+export type LeadReportGroup =
+  /** The month in which they were submitted. */
+  | 'MONTH'
+  /** The source from which their visitors most recently came. */
+  | 'SOURCE'
+  /** The campaign through which their visitors most recently came. */
+  | 'CAMPAIGN'
+  /** The operator to whom they are assigned. */
+  | 'OWNER';
+
+/** Results of a group of leads. `leads` lists those of each number, with the filter that the number's description names. */
+export type LeadReportRow = {
+  /** The month, such as `2026-11`, source, campaign or owner; empty: unknown, or unassigned, and for `total`. */
+  readonly name: Scalars['String']['output'];
+  /** The later one of the month's start and the report's, for the filter `since`; null: no bound. */
+  readonly since?: Maybe<Scalars['DateTime']['output']>;
+  /** The earlier one of the month's end and the report's, for the filter `until`; null: no bound. */
+  readonly until?: Maybe<Scalars['DateTime']['output']>;
+  /** Number of leads (`results` with all values). */
+  readonly leads: Scalars['Int']['output'];
+  /** Number of leads that a person answered within 24 hours of their submission (and `answeredWithinDay`). */
+  readonly answeredWithinDay: Scalars['Int']['output'];
+  /** Number of won leads (`results: [WON]`). */
+  readonly won: Scalars['Int']['output'];
+  /** Number of lost leads (`results: [LOST]`). */
+  readonly lost: Scalars['Int']['output'];
+  /** Sums of the amounts of won leads, by currency. Won leads without an amount add nothing. */
+  readonly amounts: ReadonlyArray<FunnelSum>;
+  /** Median time from the submission to the first answer of a person, in hours with two decimals; null if none was answered. */
+  readonly medianHoursToAnswer?: Maybe<Scalars['Float']['output']>;
+};
+
+/** What became of a lead that was released. */
+export type LeadResult =
+  /** Neither won nor lost yet. */
+  | 'OPEN'
+  /** It became a customer. */
+  | 'WON'
+  /** It will not become a customer. */
+  | 'LOST';
 
 /** Selected options, as slugs. */
 export type LeadSelections = {
@@ -928,6 +1298,8 @@ export type LeadSelections = {
   readonly complexity?: Maybe<Scalars['String']['output']>;
   /** Timeline, such as `3-months`. */
   readonly timeline?: Maybe<Scalars['String']['output']>;
+  /** Quantities of the choices that have a unit. */
+  readonly quantities: ReadonlyArray<LeadQuantity>;
 };
 
 /** Anomalies of a lead. Signs that a program may have filled in the form cause a review, unless they are weak. */
@@ -1000,10 +1372,26 @@ export type LeadStatusCount = {
   readonly count: Scalars['Int']['output'];
 };
 
-/** Result of a change of several leads. */
-export type LeadsChange = {
+/** Tax of a lead's range, like a `QuoteTax`. */
+export type LeadTax = {
+  /** Rate in percent. */
+  readonly percent: Scalars['Float']['output'];
+  /** Name in the default language; empty if the editors gave none. */
+  readonly label: Scalars['String']['output'];
+  /** True: the range includes the tax. */
+  readonly included: Scalars['Boolean']['output'];
+  /** Tax of the lower bound, in units of the currency. */
+  readonly min: Scalars['Float']['output'];
+  /** Tax of the upper bound, in units of the currency. */
+  readonly max: Scalars['Float']['output'];
+};
+
+/** Result of a change of leads. */
+export type LeadsPayload = {
   /** Number of changed leads. A lead that needed no change counts neither here nor as failed. */
   readonly changed: Scalars['Int']['output'];
+  /** The leads that did not fail, after the change, whether they needed one or not; at most 500. */
+  readonly leads: ReadonlyArray<Lead>;
   /** The leads that could not be changed. */
   readonly failed: ReadonlyArray<LeadFailure>;
 };
@@ -1037,6 +1425,8 @@ export type Login = {
   readonly name: Scalars['String']['output'];
   /** Role of the operator. */
   readonly role: Role;
+  /** The assistant to which the operator granted access, with the host that publishes it; null: a login to the inbox. */
+  readonly client?: Maybe<Scalars['String']['output']>;
   /** When the login began. */
   readonly startedAt: Scalars['DateTime']['output'];
   /** When the role will next be checked with the identity provider. */
@@ -1067,47 +1457,42 @@ export type Mutation = {
    * backend is unavailable.
    */
   readonly invalidateCache: InvalidateCachePayload;
-  /** Ends logins of operators immediately at every instance and returns their number. Fails with `NOT_FOUND` if there are none. */
-  readonly endLogins: Scalars['Int']['output'];
   /**
-   * Schedules a delivery for an immediate attempt, unless one is running. A delivery that has arrived is sent again, which
-   * changes nothing at its target. Fails with `NOT_FOUND`.
+   * Ends a visitor's open request for the deletion of a lead without an erasure (`eraseLeads` ends it, too). The visitor reads
+   * the reason on the quote's page and, if visitors get mails, in a mail, with the right to complain. Fails with `NOT_FOUND`,
+   * and with `BAD_USER_INPUT` if no request is open.
    */
-  readonly retryDelivery: Delivery;
+  readonly declineDeletion: DeclinedDeletion;
+  /** Ends logins of operators immediately at every instance. Fails with `NOT_FOUND` if there are none. */
+  readonly endLogins: EndLoginsPayload;
   /**
-   * Ends a failed delivery for good, with a reason: it counts as ended for retention, and alerts nobody. `retryDelivery` brings it
+   * Ends a failed delivery for good, with a reason: it counts as ended for retention, and alerts nobody. `retryDeliveries` brings it
    * back. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a delivery in another state.
    */
-  readonly dismissDelivery: Delivery;
+  readonly dismissDelivery: DeliveryPayload;
   /**
-   * Schedules several deliveries, or all that have not arrived, for an immediate attempt. Returns their number, not counting
-   * those that no longer exist.
+   * Schedules deliveries for an immediate attempt, unless one is running. A delivery that has arrived is sent again, which
+   * changes nothing at its target. Fails with `NOT_FOUND` if one of `ids` does not exist; `all` requires the role `ADMIN`.
    */
-  readonly retryDeliveries: Scalars['Int']['output'];
+  readonly retryDeliveries: DeliveriesPayload;
   /**
    * Delivers a lead to a system again, or for the first time if it has no delivery to it. A delivery that is under way is
    * left unchanged; with a corrected address the call then fails with `CONFLICT`. Fails with `NOT_FOUND`, and with
    * `BAD_USER_INPUT` for a lead in review or rejected.
    */
-  readonly resendLead: Lead;
-  /**
-   * Ends the review of a lead, or reverts its rejection, and delivers it. Fails with `NOT_FOUND`, with `BAD_USER_INPUT` for
-   * a lead that was neither in review nor rejected, and with `CONFLICT` for one that is not in the expected state.
-   */
-  readonly releaseLead: Lead;
-  /**
-   * Rejects a lead in review: it is never delivered, and is deleted after `LEAD_RETENTION`. `releaseLead` reverts this.
-   * Fails with `NOT_FOUND`, with `BAD_USER_INPUT` for a lead that was not in review, and with `CONFLICT` for one that is not
-   * in the expected state.
-   */
-  readonly rejectLead: Lead;
+  readonly resendLead: LeadPayload;
   /** Compares leads with the records in the CMS and the CRM, and resends missing ones on request. */
   readonly verifyDeliveries: DeliveryVerification;
   /**
    * Sets the outcome of a lead, replacing any that an operator or the CRM has set. The CRM does not change it
    * afterward. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
    */
-  readonly setLeadOutcome: Lead;
+  readonly setLeadOutcome: LeadPayload;
+  /**
+   * Stores when a person first answered a lead, such as by a mail: now, unless a time is stored. A status other than `NEW` and
+   * a note do the same. Fails with `NOT_FOUND`.
+   */
+  readonly markLeadAnswered: LeadPayload;
   /**
    * Withdraws a person's consent in all leads of the address. New deliveries notify CMS and CRM, except about leads that
    * were deleted after `LEAD_RETENTION`: update those there manually.
@@ -1116,8 +1501,11 @@ export type Mutation = {
    */
   readonly withdrawConsent: Withdrawal;
   /**
-   * Erases everything stored about an e-mail address: deliveries, CMS documents, the CRM contact, leads, contact hints in
-   * sessions, PDFs. The receipt reports failures; repeat the erasure to complete it.
+   * Erases everything stored about an e-mail address: deliveries, CMS documents, CRM deals and contact, leads with their
+   * sessions, contact hints in other sessions, PDFs. With `lead` instead, it erases one lead with its document, deal, mails,
+   * session and quote properties; the other leads of the person stay. If there are none, it erases the address.
+   * What is not known to be the person's stays, and the receipt names it. It also reports failures: repeat the erasure to
+   * complete it. Fails with `BAD_USER_INPUT` unless either `email` or `lead` is given, and with `NOT_FOUND` for an unknown lead.
    */
   readonly eraseLeads: ErasureReceipt;
   /**
@@ -1133,14 +1521,14 @@ export type Mutation = {
    */
   readonly submitQuote: SubmitQuotePayload;
   /**
-   * Withdraws a consent that was given with one quote, for a visitor on the quote's page: at once, also in CMS and CRM.
-   * Withdrawing it again has no further effect. REST: `POST /api/quote/page/withdraw`. Fails with `NOT_FOUND` for an unknown id,
+   * Withdraws a consent that was given with one quote, for a visitor on the quote's page: at once, in all leads of the address,
+   * also in CMS and CRM. The response reveals nothing of other leads. Withdrawing it again has no further effect. REST: `POST /api/quote/page/withdraw`. Fails with `NOT_FOUND` for an unknown id,
    * and with `FORBIDDEN` if a browser sends it from the page of another site.
    */
   readonly withdrawQuoteConsent: QuotePageAction;
   /**
-   * Records that a visitor asked for the deletion of a quote, on its page. It deletes nothing: operators see the request first
-   * and decide. REST: `POST /api/quote/page/deletion`. Fails with `NOT_FOUND` for an unknown id, and with `FORBIDDEN` if a
+   * Records that a visitor asked for the deletion of a quote, on its page. It deletes nothing: sales and the owner of the lead are
+   * notified and decide. REST: `POST /api/quote/page/deletion`. Fails with `NOT_FOUND` for an unknown id, and with `FORBIDDEN` if a
    * browser sends it from the page of another site.
    */
   readonly requestQuoteDeletion: QuotePageAction;
@@ -1152,37 +1540,29 @@ export type Mutation = {
    */
   readonly receiveCmsWebhook: InvalidateCachePayload;
   /**
-   * Assigns a lead to an operator, who is notified by mail if mails are set up, unless the operator is the caller. The
-   * operator has signed in with an account, names a token of `ADMIN_TOKENS`, or owns a lead; any other address fails with
-   * `BAD_USER_INPUT`. Fails with `NOT_FOUND`.
-   */
-  readonly assignLead: Lead;
-  /** Sets the processing status of a lead. Fails with `NOT_FOUND`. */
-  readonly setLeadStatus: Lead;
-  /**
    * Adds a note to a lead. It is stored only in the database, and erased with the lead. Fails with `NOT_FOUND`, and with
    * `BAD_USER_INPUT` if the lead has 200 notes.
    */
-  readonly addLeadNote: Lead;
-  /** Releases several leads, like `releaseLead`. A lead that fails is named in the response and does not stop the others. */
-  readonly releaseLeads: LeadsChange;
-  /** Rejects several leads, like `rejectLead`. A lead that fails is named in the response and does not stop the others. */
-  readonly rejectLeads: LeadsChange;
+  readonly addLeadNote: LeadPayload;
+  /** Stores from when an operator wants to come back to a lead. From that time on the lead is due. Fails with `NOT_FOUND`. */
+  readonly setLeadFollowUp: LeadPayload;
   /**
-   * Schedules an immediate attempt of all deliveries of several leads that failed or wait for another attempt. A lead that
-   * fails is named in the response and does not stop the others.
+   * Ends the review of leads, or reverts their rejection, and delivers them. A lead that fails is named in the response and does
+   * not stop the others, here and in the fields below.
    */
-  readonly retryLeads: LeadsChange;
+  readonly releaseLeads: LeadsPayload;
+  /** Rejects leads in review: they are never delivered, and are deleted after `LEAD_RETENTION`. `releaseLeads` reverts this. */
+  readonly rejectLeads: LeadsPayload;
+  /** Schedules an immediate attempt of all deliveries of leads that failed or wait for another attempt. */
+  readonly retryLeads: LeadsPayload;
+  /** Sets the processing status of leads. */
+  readonly setLeadStatuses: LeadsPayload;
   /**
-   * Sets the processing status of several leads, like `setLeadStatus`. A lead that fails is named in the response and does
-   * not stop the others.
+   * Assigns leads to an operator, who is notified by one mail if mails are set up, unless the operator is the caller. The
+   * operator has signed in with an account, names a token of `ADMIN_TOKENS`, or owns a lead; any other address fails with
+   * `BAD_USER_INPUT`.
    */
-  readonly setLeadStatuses: LeadsChange;
-  /**
-   * Assigns several leads to an operator, like `assignLead`, but with one mail for all of them. A lead that fails is named in
-   * the response and does not stop the others.
-   */
-  readonly assignLeads: LeadsChange;
+  readonly assignLeads: LeadsPayload;
 };
 
 
@@ -1200,15 +1580,16 @@ export type MutationInvalidateCacheArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
-export type MutationEndLoginsArgs = {
-  ids?: ReadonlyArray<Scalars['ID']['input']>;
-  all?: Scalars['Boolean']['input'];
+export type MutationDeclineDeletionArgs = {
+  lead: Scalars['String']['input'];
+  reason: Scalars['String']['input'];
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
-export type MutationRetryDeliveryArgs = {
-  id: Scalars['ID']['input'];
+export type MutationEndLoginsArgs = {
+  ids?: ReadonlyArray<Scalars['ID']['input']>;
+  all?: Scalars['Boolean']['input'];
 };
 
 
@@ -1221,32 +1602,18 @@ export type MutationDismissDeliveryArgs = {
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRetryDeliveriesArgs = {
+  ids?: ReadonlyArray<Scalars['ID']['input']>;
   all?: Scalars['Boolean']['input'];
   state?: InputMaybe<ReadonlyArray<DeliveryState>>;
   target?: InputMaybe<DeliveryTarget>;
-  ids?: ReadonlyArray<Scalars['ID']['input']>;
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationResendLeadArgs = {
-  id: Scalars['ID']['input'];
+  lead: Scalars['String']['input'];
   target: DeliveryTarget;
   email?: InputMaybe<Scalars['String']['input']>;
-};
-
-
-/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
-export type MutationReleaseLeadArgs = {
-  id: Scalars['ID']['input'];
-  expected?: InputMaybe<LeadState>;
-};
-
-
-/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
-export type MutationRejectLeadArgs = {
-  id: Scalars['ID']['input'];
-  expected?: InputMaybe<LeadState>;
 };
 
 
@@ -1260,23 +1627,32 @@ export type MutationVerifyDeliveriesArgs = {
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationSetLeadOutcomeArgs = {
-  id: Scalars['ID']['input'];
+  lead: Scalars['String']['input'];
   outcome?: InputMaybe<LeadOutcomeValue>;
   amount?: InputMaybe<Scalars['Float']['input']>;
   currency?: InputMaybe<Scalars['String']['input']>;
+  lossReason?: InputMaybe<LeadLossReason>;
+  lossNote?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
+export type MutationMarkLeadAnsweredArgs = {
+  lead: Scalars['String']['input'];
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationWithdrawConsentArgs = {
-  id: Scalars['ID']['input'];
+  lead: Scalars['String']['input'];
   purpose: Scalars['String']['input'];
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationEraseLeadsArgs = {
-  email: Scalars['String']['input'];
+  email?: InputMaybe<Scalars['String']['input']>;
+  lead?: InputMaybe<Scalars['String']['input']>;
   dryRun?: Scalars['Boolean']['input'];
 };
 
@@ -1315,29 +1691,22 @@ export type MutationReceiveCmsWebhookArgs = {
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
-export type MutationAssignLeadArgs = {
-  id: Scalars['ID']['input'];
-  owner?: InputMaybe<Scalars['String']['input']>;
-};
-
-
-/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
-export type MutationSetLeadStatusArgs = {
-  id: Scalars['ID']['input'];
-  status: LeadStatus;
-};
-
-
-/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationAddLeadNoteArgs = {
-  id: Scalars['ID']['input'];
+  lead: Scalars['String']['input'];
   text: Scalars['String']['input'];
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
+export type MutationSetLeadFollowUpArgs = {
+  lead: Scalars['String']['input'];
+  at?: InputMaybe<Scalars['DateTime']['input']>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationReleaseLeadsArgs = {
-  ids?: ReadonlyArray<Scalars['ID']['input']>;
+  leads?: ReadonlyArray<Scalars['String']['input']>;
   all?: Scalars['Boolean']['input'];
   expected?: InputMaybe<LeadState>;
 };
@@ -1345,7 +1714,7 @@ export type MutationReleaseLeadsArgs = {
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRejectLeadsArgs = {
-  ids?: ReadonlyArray<Scalars['ID']['input']>;
+  leads?: ReadonlyArray<Scalars['String']['input']>;
   all?: Scalars['Boolean']['input'];
   expected?: InputMaybe<LeadState>;
 };
@@ -1353,20 +1722,20 @@ export type MutationRejectLeadsArgs = {
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationRetryLeadsArgs = {
-  ids: ReadonlyArray<Scalars['ID']['input']>;
+  leads: ReadonlyArray<Scalars['String']['input']>;
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationSetLeadStatusesArgs = {
-  ids: ReadonlyArray<Scalars['ID']['input']>;
+  leads: ReadonlyArray<Scalars['String']['input']>;
   status: LeadStatus;
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order in which they are written. */
 export type MutationAssignLeadsArgs = {
-  ids: ReadonlyArray<Scalars['ID']['input']>;
+  leads: ReadonlyArray<Scalars['String']['input']>;
   owner?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -1394,14 +1763,23 @@ export type NoMailReason =
   | 'SERVICE_LIMIT'
   /** It was handed over but not confirmed, so it may have arrived. */
   | 'UNCONFIRMED'
+  /**
+   * The mail server did not accept it, maybe because of a setting, a limit or an outage: `retryDeliveries` with `all` sends it
+   * again. The delivery's `reason` has the message.
+   */
+  | 'REFUSED'
   /** An attempt failed; the delivery's `reason` has the message. */
   | 'FAILED';
 
-/** Information about the next page. */
+/** Information about a page, as the Relay specification of cursor connections has it. */
 export type PageInfo = {
   /** Whether there is another page. */
   readonly hasNextPage: Scalars['Boolean']['output'];
-  /** Value of the argument `after` for the next page; null if this page is empty. */
+  /** False: lists are only read forward. */
+  readonly hasPreviousPage: Scalars['Boolean']['output'];
+  /** Cursor of the first entry; null if this page is empty. */
+  readonly startCursor?: Maybe<Scalars['String']['output']>;
+  /** Cursor of the last entry, the value of the argument `after` for the next page; null if this page is empty. */
   readonly endCursor?: Maybe<Scalars['String']['output']>;
 };
 
@@ -1445,8 +1823,8 @@ export type PersonSession = {
   readonly email?: Maybe<Scalars['String']['output']>;
   /** Consent to storing the typed data; null if it was not given. */
   readonly consent?: Maybe<LeadConsent>;
-  /** Selected options; `projectType` is empty if none was selected. */
-  readonly selections: LeadSelections;
+  /** Selected options. */
+  readonly selections: SessionSelections;
   /** Lower bound of the displayed range, in units of the currency; null if none. */
   readonly min?: Maybe<Scalars['Float']['output']>;
   /** Upper bound of the displayed range, in units of the currency; null if none. */
@@ -1459,9 +1837,25 @@ export type PersonSession = {
   readonly firstAttribution?: Maybe<LeadAttribution>;
 };
 
+/** A page of calculator sessions. */
+export type PersonSessionConnection = {
+  /** The sessions of the page. */
+  readonly edges: ReadonlyArray<PersonSessionEdge>;
+  /** Information about the next page. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A calculator session in a page. */
+export type PersonSessionEdge = {
+  /** Position of the entry in the list. */
+  readonly cursor: Scalars['String']['output'];
+  /** The session. */
+  readonly node: PersonSession;
+};
+
 /** A postal address, each part as the editor wrote it. */
 export type PostalAddress = {
-  /** Street and number. */
+  /** Street and number; further lines follow line breaks. */
   readonly street?: Maybe<Scalars['String']['output']>;
   /** City. */
   readonly city?: Maybe<Scalars['String']['output']>;
@@ -1478,11 +1872,19 @@ export type PriceStatus =
   /** Calculated by the service with the rules at that time. */
   | 'VERIFIED'
   /** Calculated by the service with the rules that the visitor saw, which had been replaced less than 24 hours before. */
-  | 'HONOURED'
+  | 'HONORED'
   /** To be confirmed: some of the choices have no price, or the price exceeds 1e9, the maximum of a stored range. */
   | 'UNPRICED'
   /** Sent by the client: the rules are not enforced, or the content was not available. */
   | 'NOT_VERIFIED';
+
+/** The quantity of a choice. */
+export type QuantityInput = {
+  /** Slug of the choice, such as `cleaning`. */
+  readonly slug: Scalars['String']['input'];
+  /** Number of units, with at most two decimals, within the option's bounds. */
+  readonly count: Scalars['Float']['input'];
+};
 
 /** Queries. They change nothing. */
 export type Query = {
@@ -1504,6 +1906,8 @@ export type Query = {
    * `CONTENT_TYPES` are served; any other fails with `BAD_USER_INPUT`.
    */
   readonly content: ReadonlyArray<ContentDocument>;
+  /** Like `content`, together with the number of all documents that match. */
+  readonly contentPage: ContentPage;
   /**
    * Logins of operators who signed in with an account, newest first. Logins with a token are not stored: they end when the
    * token is removed from the settings.
@@ -1529,8 +1933,13 @@ export type Query = {
   /** Checks all dependencies of the service now, like `siteapi doctor`. Each check is limited to 8 seconds. */
   readonly serviceHealth: ServiceHealth;
   /**
-   * All data stored about an e-mail address, with or without a lead, for a person who requests their data. `leads` with the
-   * same `email` exports it as a file (`csv`). `withdrawConsent` and `eraseLeads` also accept the address.
+   * Results of the leads that were submitted in a period, in groups; leads in review or rejected are not counted. A month is
+   * one in `TIME_ZONE`.
+   */
+  readonly leadReport: LeadReport;
+  /**
+   * All data stored about an e-mail address, with or without a lead, for a person who requests their data. `withdrawConsent`
+   * and `eraseLeads` also accept the address.
    */
   readonly person: Person;
   /**
@@ -1551,22 +1960,38 @@ export type Query = {
    */
   readonly estimateQuote: QuoteEstimate;
   /**
+   * The choices of the calculator, by field and in the editors' order, as a form needs them. REST:
+   * `GET /api/quote/options`. Without price rules, or if its document cannot be used, a choice has no price and no unit.
+   */
+  readonly quoteOptions: ReadonlyArray<QuoteOption>;
+  /**
    * The site's global settings: a singleton document of the CMS, served from the
    * cache. Null if the CMS has no such document, or for any other `id`. Fails with
    * `UPSTREAM_UNAVAILABLE` only while the CMS is unavailable and there is no earlier copy.
    */
   readonly SiteSettings?: Maybe<SiteSettings>;
   /**
+   * Calculator sessions of visitors who consented to `save_progress`, typed an e-mail address and left: neither the session
+   * nor, since it began, the address has a lead. Newest first. They are gone with `TRACK_RETENTION`, a withdrawal of the consent, or
+   * an erasure. Each page is audited.
+   */
+  readonly unfinishedQuotes: PersonSessionConnection;
+  /**
    * Names of the operators recorded in the audit, in alphabetical order, as notes and the history show them: the verified
    * address of the account, or the name of the token.
    */
   readonly operatorNames: ReadonlyArray<Scalars['String']['output']>;
+  /**
+   * Addresses to which leads can be assigned, in alphabetical order: of operators who have signed in with an account, of the
+   * names in `ADMIN_TOKENS`, and of the owners of leads.
+   */
+  readonly leadOwners: ReadonlyArray<Scalars['String']['output']>;
 };
 
 
 /** Queries. They change nothing. */
 export type QueryAuditArgs = {
-  lead?: InputMaybe<Scalars['ID']['input']>;
+  lead?: InputMaybe<Scalars['String']['input']>;
   action?: InputMaybe<AuditAction>;
   operator?: InputMaybe<Scalars['String']['input']>;
   since?: InputMaybe<Scalars['DateTime']['input']>;
@@ -1596,37 +2021,37 @@ export type QueryContentArgs = {
 
 
 /** Queries. They change nothing. */
+export type QueryContentPageArgs = {
+  documentType: Scalars['String']['input'];
+  locale?: Locale;
+  id?: InputMaybe<Scalars['ID']['input']>;
+  slug?: InputMaybe<Scalars['String']['input']>;
+  resolve?: Scalars['Int']['input'];
+  orderBy?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  offset?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** Queries. They change nothing. */
 export type QueryLeadsArgs = {
-  search?: InputMaybe<Scalars['String']['input']>;
-  email?: InputMaybe<Scalars['String']['input']>;
-  state?: InputMaybe<LeadState>;
-  status?: InputMaybe<LeadStatus>;
-  owner?: InputMaybe<Scalars['String']['input']>;
-  locale?: InputMaybe<Locale>;
-  source?: InputMaybe<Scalars['String']['input']>;
-  campaign?: InputMaybe<Scalars['String']['input']>;
-  projectType?: InputMaybe<Scalars['String']['input']>;
-  consent?: InputMaybe<Scalars['String']['input']>;
-  currency?: InputMaybe<Scalars['String']['input']>;
-  amountFrom?: InputMaybe<Scalars['Float']['input']>;
-  amountTo?: InputMaybe<Scalars['Float']['input']>;
-  since?: InputMaybe<Scalars['DateTime']['input']>;
-  until?: InputMaybe<Scalars['DateTime']['input']>;
+  filter?: InputMaybe<LeadFilter>;
   sort?: LeadSort;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
+  export?: Scalars['Boolean']['input'];
 };
 
 
 /** Queries. They change nothing. */
 export type QueryLeadArgs = {
-  id: Scalars['ID']['input'];
+  lead: Scalars['String']['input'];
 };
 
 
 /** Queries. They change nothing. */
 export type QueryDeliveriesArgs = {
-  lead?: InputMaybe<Scalars['ID']['input']>;
+  lead?: InputMaybe<Scalars['String']['input']>;
   state?: InputMaybe<ReadonlyArray<DeliveryState>>;
   target?: InputMaybe<DeliveryTarget>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1642,6 +2067,14 @@ export type QueryFunnelArgs = {
   source?: InputMaybe<Scalars['String']['input']>;
   campaign?: InputMaybe<Scalars['String']['input']>;
   touch?: FunnelTouch;
+};
+
+
+/** Queries. They change nothing. */
+export type QueryLeadReportArgs = {
+  since?: InputMaybe<Scalars['DateTime']['input']>;
+  until?: InputMaybe<Scalars['DateTime']['input']>;
+  by?: LeadReportGroup;
 };
 
 
@@ -1674,8 +2107,22 @@ export type QueryEstimateQuoteArgs = {
 
 
 /** Queries. They change nothing. */
+export type QueryQuoteOptionsArgs = {
+  locale?: Locale;
+};
+
+
+/** Queries. They change nothing. */
 export type QuerySiteSettingsArgs = {
   id: Scalars['ID']['input'];
+  locale?: InputMaybe<Locale>;
+};
+
+
+/** Queries. They change nothing. */
+export type QueryUnfinishedQuotesArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** Contact data of a visitor who requests a quote. */
@@ -1702,9 +2149,13 @@ export type QuoteEstimate = {
   readonly currency?: Maybe<Scalars['String']['output']>;
   /** Parts of the lower bound: their amounts add up to it. */
   readonly lines: ReadonlyArray<EstimateLine>;
-  /** Slugs of the choices that have no price. */
+  /** Slugs of the choices that have no price, or whose quantity is missing or not allowed. */
   readonly unpriced: ReadonlyArray<Scalars['String']['output']>;
-  /** Last day on which a quote made today is valid, in UTC, such as `2026-12-23`; null if there is no price. */
+  /** Tax on the range, or the tax that it includes; null if the rules state none, or there is no price. */
+  readonly tax?: Maybe<QuoteTax>;
+  /** The firm's note on taxes, in the requested language; null if there is none. */
+  readonly taxNote?: Maybe<Scalars['String']['output']>;
+  /** Last day on which a quote made today is valid, in `TIME_ZONE`, such as `2026-12-23`; null if there is no price. */
   readonly validUntil?: Maybe<Scalars['String']['output']>;
   /**
    * Value to send with the quote as `estimate.revision`, so that the price is honored if it changes meanwhile; null if
@@ -1727,11 +2178,42 @@ export type QuoteEstimateInput = {
   readonly max: Scalars['Float']['input'];
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: Scalars['String']['input'];
-  /**
-   * The `revision` of the `QuoteEstimate` shown to the visitor. If the price has changed since then, the shown one is honored
-   * for 24 hours. An unknown revision is ignored.
-   */
+  /** The estimate's `revision`: if the price changes, the one that the visitor saw is honored for 24 hours. */
   readonly revision?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A choice of the calculator. */
+export type QuoteOption = {
+  /** Field of the selections: `projectType`, `features`, `complexity` or `timeline`. */
+  readonly field: Scalars['String']['output'];
+  /** Slug, the value to send. */
+  readonly slug: Scalars['String']['output'];
+  /** Label in the requested language. */
+  readonly label: Scalars['String']['output'];
+  /** Position among the choices of the field, as editors gave it; null if they did not. */
+  readonly order?: Maybe<Scalars['Float']['output']>;
+  /** Currency of the choice's prices and of the estimate, a code of ISO 4217: that of the price rules; null if there are none. */
+  readonly currency?: Maybe<Scalars['String']['output']>;
+  /** Fixed price, in units of `currency`; null if the choice cannot be priced. */
+  readonly price?: Maybe<Scalars['Float']['output']>;
+  /** Percentage of all prices that the choice adds; null if the choice cannot be priced. */
+  readonly percent?: Maybe<Scalars['Float']['output']>;
+  /** Unit in the requested language, such as `m²`; null if the choice has no quantity. The next fields are then null or empty. */
+  readonly unit?: Maybe<Scalars['String']['output']>;
+  /** Price of one unit, with at most four decimals; null if `tiers` have it. */
+  readonly unitPrice?: Maybe<Scalars['Float']['output']>;
+  /** Prices of one unit by quantity, rising; empty if there is one price. */
+  readonly tiers: ReadonlyArray<QuoteTier>;
+  /** True: each unit has the price of its own tier. False: all have that of the tier with the quantity. */
+  readonly graduated?: Maybe<Scalars['Boolean']['output']>;
+  /** Smallest quantity. Each other is larger by a multiple of `step`. */
+  readonly minQuantity?: Maybe<Scalars['Float']['output']>;
+  /** Largest quantity. */
+  readonly maxQuantity?: Maybe<Scalars['Float']['output']>;
+  /** Distance of quantities. */
+  readonly step?: Maybe<Scalars['Float']['output']>;
+  /** Quantity that a form shows first. */
+  readonly quantity?: Maybe<Scalars['Float']['output']>;
 };
 
 /** Page of a submitted quote. */
@@ -1756,7 +2238,7 @@ export type QuotePageAction = {
 
 /** PDF summary of a submitted quote. */
 export type QuotePdf = {
-  /** File name for saving: `quote-<short id>.pdf`. */
+  /** File name for saving: `quote-<short id>.pdf`, `presupuesto-…` or `oferta-…` by its language. */
   readonly fileName: Scalars['String']['output'];
   /** Media type: `application/pdf`. */
   readonly contentType: Scalars['String']['output'];
@@ -1780,15 +2262,39 @@ export type QuoteSelectionsInput = {
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
   /** Timeline, a slug such as `3-months`. */
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
+  /** Quantities of the chosen options that have a unit, each slug once, at most 53 items. Others are ignored. */
+  readonly quantities?: InputMaybe<ReadonlyArray<QuantityInput>>;
 };
 
-/** Permissions of an operator. Each role includes those of the roles before it. A token of `ADMIN_API_TOKEN` has the role `ADMIN`. */
+/** Tax of an estimate. The total is the bound and its tax, or the bound if that includes it. */
+export type QuoteTax = {
+  /** Rate in percent, with at most two decimals. */
+  readonly percent: Scalars['Float']['output'];
+  /** Name in the requested language, such as `VAT`; null if the editors gave none. */
+  readonly label?: Maybe<Scalars['String']['output']>;
+  /** True: the range includes the tax. */
+  readonly included: Scalars['Boolean']['output'];
+  /** Tax of the lower bound, in units of the currency. */
+  readonly min: Scalars['Float']['output'];
+  /** Tax of the upper bound, in units of the currency. */
+  readonly max: Scalars['Float']['output'];
+};
+
+/** The price of one unit for a range of quantities. */
+export type QuoteTier = {
+  /** Largest quantity of the tier; null for the last one. */
+  readonly upTo?: Maybe<Scalars['Float']['output']>;
+  /** Price of one unit, with at most four decimals. */
+  readonly unitPrice: Scalars['Float']['output'];
+};
+
+/** Permissions of an operator. A token of `ADMIN_API_TOKEN` has the role `ADMIN`. */
 export type Role =
   /** Reads the funnel, and leads without contact data. */
   | 'VIEWER'
-  /** Reads leads and deliveries, and acts on them. */
+  /** Reads leads and deliveries, and acts on them. Includes `VIEWER`. */
   | 'SALES'
-  /** Erases the data of a person, and reads the state of the service. */
+  /** Erases the data of a person, and reads the state of the service. Includes `SALES` and `VIEWER`. */
   | 'ADMIN';
 
 /** State of the service and its dependencies. */
@@ -1801,6 +2307,26 @@ export type ServiceHealth = {
   readonly cache: CacheStats;
   /** Version of the program. */
   readonly version: Scalars['String']['output'];
+};
+
+/** Options selected so far, as slugs. */
+export type SessionSelections = {
+  /** Project type; null if none was selected. */
+  readonly projectType?: Maybe<Scalars['String']['output']>;
+  /** Features, each once. */
+  readonly features: ReadonlyArray<Scalars['String']['output']>;
+  /** Complexity; null if none was selected. */
+  readonly complexity?: Maybe<Scalars['String']['output']>;
+  /** Timeline; null if none was selected. */
+  readonly timeline?: Maybe<Scalars['String']['output']>;
+  /** Quantities of the choices that have a unit. */
+  readonly quantities: ReadonlyArray<LeadQuantity>;
+};
+
+/** The picture of shared pages. */
+export type ShareImage = {
+  /** The picture; null until an editor chooses one. */
+  readonly asset?: Maybe<ImageAsset>;
 };
 
 /** Global configuration of the site, edited in the CMS (document type `siteSettings`). */
@@ -1822,7 +2348,7 @@ export type SiteSettings = {
   readonly socialLinks?: Maybe<SocialLinks>;
   /** Postal address. */
   readonly address?: Maybe<PostalAddress>;
-  /** Opening hours, a text for each day. */
+  /** Opening hours, one string for each day. */
   readonly businessHours?: Maybe<BusinessHours>;
   /** Name of the site, or of the company. */
   readonly title?: Maybe<Scalars['String']['output']>;
@@ -1830,6 +2356,10 @@ export type SiteSettings = {
   readonly website?: Maybe<Scalars['String']['output']>;
   /** Absolute URL of the privacy policy. */
   readonly privacyUrl?: Maybe<Scalars['String']['output']>;
+  /** A sentence about the site, for search engines. */
+  readonly description?: Maybe<Scalars['String']['output']>;
+  /** The picture that is shown where a page of the site is shared. */
+  readonly shareImage?: Maybe<ShareImage>;
 };
 
 /** Profiles on other sites, each an absolute URL. */
@@ -1860,7 +2390,7 @@ export type SubmitQuoteInput = {
   readonly locale?: InputMaybe<Locale>;
   /** Message of the visitor, at most 2,000 characters, on one line or several. */
   readonly message?: InputMaybe<Scalars['String']['input']>;
-  /** Where the visitor came from. Without a source, the session's is kept. It is ignored when repeated requests are recognized. */
+  /** Where the visitor came from. Without a source, the session's is kept. */
   readonly attribution?: InputMaybe<AttributionInput>;
   /** Consents requested from the visitor, whether given or not. */
   readonly consents?: InputMaybe<ReadonlyArray<ConsentInput>>;
@@ -1902,8 +2432,8 @@ export type Subscription = {
   readonly leadEvents: LeadEvent;
   /**
    * Changes of the content, published or not, for a site that shows previews. Requires a token of `PREVIEW_TOKENS` and the
-   * header `X-Preview`. The first event is sent as soon as changes are watched for, and has no keys; after every later one,
-   * fetch the displayed content again.
+   * header `X-Preview`. The first event is sent as soon as changes are watched for, and has no keys. After each event, fetch
+   * the displayed content again unless its revision is that of the event.
    */
   readonly contentChanged: ContentChange;
 };
@@ -1953,6 +2483,14 @@ export type TrackFormDataInput = {
   readonly firstName?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** The quantity of a choice so far. It is ignored unless `submitQuote` would accept it. */
+export type TrackQuantityInput = {
+  /** Slug of the choice. */
+  readonly slug?: InputMaybe<Scalars['String']['input']>;
+  /** Number of units. */
+  readonly count?: InputMaybe<Scalars['Float']['input']>;
+};
+
 /** State of the calculator while a visitor is choosing. */
 export type TrackQuoteInput = {
   /** Session identifier generated by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
@@ -1992,6 +2530,8 @@ export type TrackSelectionsInput = {
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
   /** Timeline, a slug such as `3-months`. */
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
+  /** Quantities of chosen slugs. Only the first one of each slug is stored. */
+  readonly quantities?: InputMaybe<ReadonlyArray<InputMaybe<TrackQuantityInput>>>;
 };
 
 /** Comparison of leads with the records in one system. */
@@ -2016,6 +2556,6 @@ export type Withdrawal = {
   readonly deletedLeads: Scalars['Int']['output'];
   /** Number of sessions whose typed data was erased. */
   readonly sessions: Scalars['Int']['output'];
-  /** The lead named by `id`; null if `id` was an address. */
+  /** The lead that was named; null if an address was. */
   readonly lead?: Maybe<Lead>;
 };

@@ -1,7 +1,7 @@
 // The audit of the operators' actions, for admins, and the history of one lead.
 import { AuditDocument, type OneEntryFragment as Entry } from "../generated/inbox";
 import { Day, Field, type Params } from "./filters";
-import { count, exact, items, midnightOf, plural } from "./format";
+import { amount as amountText, count, exact, items, midnightOf, plural } from "./format";
 import { Again, Empty, More, Page, Pending, Select } from "./parts";
 import { useList } from "./service";
 import { known, translate, words } from "./words";
@@ -75,13 +75,25 @@ const Sentence = ({ of: { at, name, action, lead, detail } }: { of: Entry }) => 
   <>
     <time dateTime={at}>{exact(at)}</time> <bdi>{name}</bdi> {words.audit.actions[action]}
     {lead && ` ${lead.slice(0, 8).toUpperCase()}`}
-    {detail !== "{}" && `: ${detailWords(detail)}`}
+    {detailWords(detail as Detail, ": ")}
   </>
 );
 
-/** The details of an entry in words. Others than the known ones keep their names. */
-function detailWords(text: string): string {
-  const { owner, corrected, purpose, count: n, of, searched, ...others } = JSON.parse(text);
+interface Detail {
+  owner?: string;
+  corrected?: boolean;
+  purpose?: string;
+  count?: number;
+  of?: string;
+  searched?: boolean;
+  amount?: number;
+  currency?: string;
+  [other: string]: unknown;
+}
+
+/** The details of an entry in words, after some text if there are any. Others than the known ones keep their names. */
+function detailWords(detail: Detail, before: string): string {
+  const { owner, corrected, purpose, count: n, of, searched, amount, ...others } = detail;
   const t = words.audit;
   const values: Record<string, string> = { ...words.leadStates, ...words.statuses, ...words.targets, ...words.outcomes };
   const named = (name: string, value: unknown) => values[String(value)] ?? `${name} ${value}`;
@@ -92,7 +104,9 @@ function detailWords(text: string): string {
     n !== undefined && plural(n, of === "deliveries" ? words.nouns.deliveries : words.nouns.leads),
     of && of !== "deliveries" && translate(of),
     searched && t.searched,
-    ...Object.entries(others).map(([name, value]) => (name in words.nouns ? items(Number(value), name) : named(name, value))),
+    amount !== undefined && amountText(amount, detail.currency ?? "EUR"),
+    ...Object.entries(others).filter(([name]) => amount === undefined || name !== "currency").map(([name, value]) => (name in words.nouns ? items(Number(value), name) : named(name, value))),
   ];
-  return details.filter(Boolean).join(", ");
+  const text = details.filter(Boolean).join(", ");
+  return text && before + text;
 }

@@ -85,7 +85,7 @@ async function runPortion(order: Order, leads: Listed[], stop: AbortSignal) {
   for (;;) {
     try {
       const { changed, failed } = await send(order, leads);
-      const reasons = new Map(failed.map(({ id, reason }) => [id, reason]));
+      const reasons = new Map(failed.map(({ lead, reason }) => [lead, reason]));
       const named = leads.flatMap((lead) => {
         const reason = reasons.get(lead.id);
         return reason ? [{ lead, reason: words.selection.reasons[reason] }] : [];

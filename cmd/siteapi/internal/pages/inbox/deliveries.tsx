@@ -37,7 +37,7 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         {delivery.lead ? (
           <a href={address("leads", { lead: delivery.lead.reference })}><FullName of={nameOf(delivery.lead)} /></a>
         ) : (
-          words.deliveries.erased
+          <>{words.deliveries.erased} · {delivery.reference}</>
         )}
         {delivery.lead?.contact?.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
       </h2>
@@ -117,10 +117,11 @@ export function Decisions({ delivery, changed }: DecisionsProps) {
   const { id, state } = delivery;
   if (isSettled(delivery) || state === "RUNNING") return null;
   const t = words.delivery;
-  const dismiss = async (reason: string) => changed((await ask(DismissDeliveryDocument, { id, reason })).dismissDelivery);
+  const dismiss = async (reason: string) => changed((await ask(DismissDeliveryDocument, { id, reason })).dismissDelivery.delivery);
+  const tryNow = async () => (await ask(RetryDeliveryDocument, { id })).retryDeliveries.deliveries.forEach(changed);
   return (
     <>
-      <Action done={t.trying} run={async () => changed((await ask(RetryDeliveryDocument, { id })).retryDelivery)}>
+      <Action done={t.trying} run={tryNow}>
         {t.tryNow}
       </Action>
       {state === "FAILED" && (
@@ -152,6 +153,7 @@ export function DeliveryCard({ delivery, now, explained, children }: CardProps) 
     <div class="delivery">
       <div class="status">
         <strong>{words.targets[delivery.target]}</strong>
+        {delivery.event !== "CREATED" && <span>{words.events[delivery.event]}</span>}
         <Chip {...mark(words.deliveryStates, delivery.state)} />
         <span class="muted"><Time at={delivery.deliveredAt ?? delivery.createdAt} now={now} /></span>
         {children}

@@ -1,4 +1,4 @@
-// Erases the data that is stored about a person.
+// Erases the data that is stored about a person, or one lead.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EraseLeadsDocument, type EraseLeadsMutation } from "../generated/inbox";
 import { save } from "./export";
@@ -7,16 +7,19 @@ import { Icon, Skeleton, Trouble } from "./parts";
 import { ask, type Failure } from "./service";
 import { translate, words } from "./words";
 
+/** A person, by an address, or only a lead. */
+export type Erased = { email: string } | { lead: string };
+
 interface Props {
-  email: string;
+  what: Erased;
   /** Called with whether the person was erased. */
   close: (finished: boolean) => void;
   /** Called right after the erasure, behind the receipt. */
   erased: () => void;
 }
 
-/** Erases all data about an address, after listing it. */
-export function Erase({ email, close, erased }: Props) {
+/** Erases all data about an address or a lead, after listing it. The only lead of a person is erased with the address. */
+export function Erase({ what, close, erased }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const [receipt, setReceipt] = useState<EraseLeadsMutation["eraseLeads"]>();
@@ -26,7 +29,7 @@ export function Erase({ email, close, erased }: Props) {
     setBusy(true);
     setFailure(undefined);
     try {
-      setReceipt((await ask(EraseLeadsDocument, { email, dryRun })).eraseLeads);
+      setReceipt((await ask(EraseLeadsDocument, { ...what, dryRun })).eraseLeads);
       if (!dryRun) erased();
     } catch (e) {
       setFailure(e as Failure);
@@ -38,7 +41,7 @@ export function Erase({ email, close, erased }: Props) {
     void erase(true);
   }, []);
   const finished = receipt && !receipt.dryRun;
-  const { question } = words.erase;
+  const question = (receipt ? receipt.lead : "lead" in what) ? words.erase.questionLead : words.erase.question;
   const shown = receipt?.places.filter(({ found, erased, detail }) => found !== 0 || erased > 0 || detail);
   const saveReceipt = () =>
     save(new Blob([content.current?.innerText ?? ""]), `erasure-${new Date().toISOString().slice(0, 10)}.txt`);
@@ -48,7 +51,7 @@ export function Erase({ email, close, erased }: Props) {
       <h2 id="erase">{!finished ? question : receipt.complete ? words.erase.erased : words.erase.partly}</h2>
       <p>
         {finished ? words.erase.after : words.erase.before}{" "}
-        <strong>{email}</strong>. {finished ? exact(receipt.finishedAt) : words.erase.final}
+        <strong>{receipt?.lead ?? receipt?.email ?? Object.values(what)[0]}</strong>. {finished ? exact(receipt.finishedAt) : words.erase.final}
       </p>
       {busy && !receipt && <Skeleton rows={3} />}
       {failure && <Trouble failure={failure} retry={() => erase(!receipt || receipt.dryRun)} />}
@@ -63,7 +66,7 @@ export function Erase({ email, close, erased }: Props) {
           <tbody>
             {shown.map((place) => (
               <tr key={`${place.place} ${place.unit}`}>
-                <td>{words.erase.places[place.place] ?? place.place}</td>
+                <td>{words.erase.places[place.place]}</td>
                 <td>
                   {items(finished ? place.erased : place.found, place.unit)}
                   {place.detail && <span class="muted small"> {translate(place.detail)}</span>}

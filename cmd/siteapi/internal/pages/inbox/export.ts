@@ -1,40 +1,42 @@
-// Exports leads as a CSV table, which the service generates.
-import { LeadExportDocument, type LeadExportQuery, type LeadExportQueryVariables } from "../generated/inbox";
-import { plural } from "./format";
+// Files with data of leads: the workbook of a list, and the data of a person.
+import { LeadCountsDocument, LeadFileDocument, type LeadFilter, type LeadSort, PersonFileDocument } from "../generated/inbox";
 import { toast } from "./parts";
 import { ask, type Failure } from "./service";
-import { words } from "./words";
+import { language } from "./words";
 
-/** Saves all matching leads, page by page, and honors Retry-After. */
-export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first" | "after">) {
-  const abort = new AbortController();
-  const parts: string[] = [];
-  let rows = 0;
-  const leads = () => plural(rows, words.nouns.leads);
-  const cancel = { text: words.cancel, run: () => abort.abort() };
-  const progress = () => toast({ text: words.exporting.progress(leads()), tone: "busy", action: cancel });
-  progress();
-  for (let after: string | null = null; !abort.signal.aborted; ) {
-    try {
-      const response: LeadExportQuery = await ask(LeadExportDocument, { ...filter, first: 200, after }, abort.signal);
-      const page = response.leads;
-      parts.push(page.csv ?? "");
-      rows += page.edges.length;
-      after = page.pageInfo.endCursor;
-      if (!page.pageInfo.hasNextPage) {
-        save(new Blob(parts, { type: "text/csv;charset=utf-8" }), `leads-${new Date().toISOString().slice(0, 10)}.csv`);
-        toast({ text: filter.email ? words.people.saved : words.exporting.done(leads()), tone: "good" });
-        return;
-      }
-      if (!abort.signal.aborted) progress();
-    } catch (e) {
-      const failure = e as Failure;
-      if (abort.signal.aborted) break;
-      if (failure.kind !== "limited") return toast({ text: words.exporting.stopped(failure.message), tone: "bad" });
-      await new Promise((resolve) => setTimeout(resolve, failure.retryAfter * 1000));
+/**
+ * Downloads a workbook with all matching leads. The list is asked for first, as a download has no way to say that the login
+ * has ended or the filter is refused.
+ */
+export async function saveWorkbook(filter: LeadFilter, sort: LeadSort) {
+  try {
+    await ask(LeadCountsDocument, { filter });
+  } catch (e) {
+    return toast({ text: (e as Failure).message, tone: "bad" });
+  }
+  const link = document.createElement("a");
+  link.href = workbookOf(filter, sort);
+  link.download = "";
+  link.click();
+}
+
+/** The address of a workbook. Its parameters are the arguments of `siteapi leads export`. */
+function workbookOf({ projectType: project, ...others }: LeadFilter, sort: LeadSort): string {
+  const params = new URLSearchParams({ sort, language });
+  for (const [name, value] of Object.entries({ project, ...others })) {
+    for (const each of [value].flat()) {
+      if (each !== null && each !== undefined) params.append(name, String(each));
     }
   }
-  toast({ text: words.exporting.canceled, tone: "quiet" });
+  return `/admin/leads.xlsx?${params}`;
+}
+
+/** Saves all that is stored about a person as JSON. */
+export async function savePerson(email: string) {
+  const { person } = await ask(PersonFileDocument, { email });
+  const leads = [];
+  for (const { id } of person.leads) leads.push((await ask(LeadFileDocument, { id })).lead); // one response has room for few
+  save(new Blob([JSON.stringify({ ...person, leads }, null, 2)], { type: "application/json" }), `person-${new Date().toISOString().slice(0, 10)}.json`);
 }
 
 /** Downloads a file in the browser. */

@@ -1,6 +1,6 @@
 // The filters and the order of the list of leads. They are stored in the URL of the page.
 import { useEffect, useState } from "preact/hooks";
-import type { LeadCountsQuery, LeadCountsQueryVariables, LeadSort } from "../generated/inbox";
+import type { LeadCountsQuery, LeadFilter, LeadResult, LeadSort } from "../generated/inbox";
 import { count, languages, midnightOf, periodStart, periods } from "./format";
 import { useChoices } from "./labels";
 import { Icon, Select } from "./parts";
@@ -10,14 +10,14 @@ import { known, words } from "./words";
 import { Owners } from "./work";
 
 export type Params = Record<string, string>;
-export type Filter = LeadCountsQueryVariables;
+export type Filter = LeadFilter;
 type Counts = LeadCountsQuery["leads"]["counts"];
 
 /** The parameters below "More filters". */
-const hidden = ["owner", "free", "locale", "source", "campaign", "project", "consent", "start", "end", "from", "to", "currency"] as const;
+const hidden = ["owner", "free", "locale", "result", "quick", "source", "unknown", "campaign", "direct", "project", "consent", "start", "end", "from", "to", "currency"] as const;
 
 /** The parameters that narrow the list. */
-const narrowing = ["search", "state", "status", "since", ...hidden];
+const narrowing = ["search", "state", "status", "since", "deletion", "due", ...hidden];
 
 /** Shows all leads. */
 export const clearFilters = () => setParams(Object.fromEntries(narrowing.map((name) => [name, ""])));
@@ -30,16 +30,26 @@ export function filterOf(params: Params): Filter {
     status: known(words.statuses, params.status),
     owner: params.free ? "" : params.owner?.trim() || null,
     locale: known(languages(), params.locale),
-    source: params.source?.trim() || null,
-    campaign: params.campaign?.trim() || null,
+    source: params.unknown ? "" : params.source?.trim() || null,
+    campaign: params.direct ? "" : params.campaign?.trim() || null,
     projectType: slugOf(params.project),
     consent: slugOf(params.consent),
+    deletionRequested: params.deletion ? true : null,
+    due: params.due ? true : null,
+    results: resultsOf(params.result),
+    answeredWithinDay: params.quick ? true : null,
     currency: currencies.includes(params.currency ?? "") ? (params.currency ?? null) : null,
     amountFrom: amountOf(params.from),
     amountTo: amountOf(params.to),
     since: [periodStart(params.since), midnightOf(params.start)].filter((time) => time !== null).sort().at(-1) ?? null,
     until: midnightOf(params.end, 1),
   };
+}
+
+/** The results that a choice stands for; null: any lead. */
+function resultsOf(choice: string | undefined): LeadResult[] | null {
+  const result = known(words.results, choice);
+  return result === "ALL" ? ["OPEN", "WON", "LOST"] : result && [result];
 }
 
 export const sortOf = (params: Params): LeadSort => known(words.sorts, params.sort) ?? "NEWEST";
@@ -80,6 +90,10 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
         <Select name="status" label={work.status} all={list.anyStatus} options={counted(words.statuses, statuses)} />
         <Select name="since" label={list.period} all={list.anyTime} options={periods()} />
       </div>
+      {(params.due || !!counts?.due) && <Check name="due" label={`${list.due} (${count(counts?.due ?? 0)})`} />}
+      {(params.deletion || !!counts?.deletionRequests) && (
+        <Check name="deletion" label={`${words.lead.deletionRequested} (${count(counts?.deletionRequests ?? 0)})`} />
+      )}
       <details class="narrow" open={opened} onToggle={(e) => setOpened(e.currentTarget.open)}>
         <summary>{set ? `${list.moreFilters} (${count(set)})` : list.moreFilters}</summary>
         <div class="fields">
@@ -87,14 +101,7 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
           <Select name="locale" label={list.language} all={list.anyLanguage} options={languages()} />
           <Field name="owner" label={work.owner} options="owners" />
           <Owners />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={!!params.free}
-              onChange={(e) => setParams({ free: e.currentTarget.checked ? "yes" : "" })}
-            />
-            {list.free}
-          </label>
+          <Check name="free" label={list.free} />
           {own && (
             <label class="check">
               <input
@@ -105,10 +112,14 @@ export function Filters({ params, counts }: { params: Params; counts: Counts | u
               {list.mine}
             </label>
           )}
+          <Select name="result" label={words.outcome.title} all={list.anyResult} options={words.results} />
+          <Check name="quick" label={list.quick} />
           <Field name="source" label={words.origin.source} />
+          <Check name="unknown" label={list.unknownSource} />
           {may("SALES") && (
             <>
               <Field name="campaign" label={words.origin.campaign} />
+              <Check name="direct" label={list.noCampaign} />
               <Field name="consent" label={list.consent} />
             </>
           )}
@@ -167,6 +178,20 @@ export function Field({ name, label, type = "text", options }: FieldProps) {
       onInput={(e) => setText(e.currentTarget.value)}
       onChange={(e) => setParams({ [name]: e.currentTarget.value.trim() })}
     />
+  );
+}
+
+/** A filter that is on or off. */
+function Check({ name, label }: Pick<FieldProps, "name" | "label">) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={!!readRoute().params[name]}
+        onChange={(e) => setParams({ [name]: e.currentTarget.checked ? "yes" : "" })}
+      />
+      {label}
+    </label>
   );
 }
 

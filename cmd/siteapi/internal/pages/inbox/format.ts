@@ -30,14 +30,18 @@ function numberFormat(options: Intl.NumberFormatOptions): Intl.NumberFormat {
   return format;
 }
 
+/** The service's TIME_ZONE, which all days and times on the page are of. */
+const zone = () => ({ timeZone: document.getElementById("inbox")?.dataset.zone || "UTC" });
+
 function dateFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${region()} ${JSON.stringify(options)}`;
-  const format = dateFormats.get(key) ?? new Intl.DateTimeFormat(region(), options);
+  const format = dateFormats.get(key) ?? new Intl.DateTimeFormat(region(), { ...zone(), ...options });
   dateFormats.set(key, format);
   return format;
 }
 
 export const count = (n: number) => numberFormat({}).format(n);
+export const decimal = (n: number) => numberFormat({ maximumFractionDigits: 4 }).format(n);
 
 /** A number and its noun. */
 export const plural = (n: number, forms: Forms) => `${count(n)} ${formFor(n, forms)}`;
@@ -61,16 +65,48 @@ interface Range {
   currency: string;
 }
 
+/** A range of money, with cents if one of its bounds has any. */
 export function money({ min, max, currency }: Range): string {
-  const format = numberFormat({ style: "currency", currency, maximumFractionDigits: 0 });
+  const whole = Number.isInteger(min) && Number.isInteger(max);
+  const format = numberFormat({ style: "currency", currency, ...(whole && { maximumFractionDigits: 0 }) });
   return min === max ? format.format(max) : format.formatRange(min, max);
 }
 
 export const amount = (n: number, currency: string) => money({ min: n, max: n, currency });
 
-const midnight = (at: string | number) => new Date(at).setHours(0, 0, 0, 0);
+/** The price of one unit, which may have more decimals than an amount. */
+export const unitAmount = (n: number, currency: string) =>
+  numberFormat({ style: "currency", currency, maximumFractionDigits: 4, trailingZeroDisplay: "stripIfInteger" }).format(n);
+
+/** A percentage with its decimals, such as the rate of a tax. */
+export const rate = (percentage: number) =>
+  numberFormat({ style: "percent", maximumFractionDigits: 4 }).format(percentage / 100);
+
+/**
+ * An amount as people type it in the language of the page, such as 1.200,50 in Romanian, with or without separators of
+ * thousands; null: it can't be read for sure, as with more decimals than the currency has.
+ */
+export function typedAmount(text: string, currency: string): number | null {
+  const parts = numberFormat({ useGrouping: true }).formatToParts(12345.6);
+  const separator = (type: string) => parts.find((part) => part.type === type)?.value ?? "";
+  const [whole = "", cents = "", ...more] = text.replace(/\s/g, "").split(separator("decimal"));
+  const groups = whole.split(separator("group").trim() || " ");
+  const wellGrouped = groups.length === 1 || groups.every((group, i) => (i ? /^\d{3}$/ : /^[1-9]\d{0,2}$/).test(group));
+  const digits = groups.join("");
+  const decimals = numberFormat({ style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  const readable = wellGrouped && more.length === 0 && /^\d+$/.test(digits) && /^\d*$/.test(cents) && cents.length <= decimals;
+  return readable ? Number(`${digits}.${cents}`) : null;
+}
+
+/** The inverse of `typedAmount`, without separators of thousands. */
+export const amountToType = (n: number | null | undefined) =>
+  n == null ? "" : numberFormat({ useGrouping: false, maximumFractionDigits: 4 }).format(n);
+
+/** The day of a time as fields for dates have it, such as `2026-11-23`. */
+export const dayText = (at: Date) => new Intl.DateTimeFormat("en-CA", { ...zone(), dateStyle: "short" }).format(at);
 const daysBetween = (from: string | number, to: string | number) =>
-  Math.round((midnight(to) - midnight(from)) / 86_400_000);
+  (Date.parse(dayText(new Date(to))) - Date.parse(dayText(new Date(from)))) / 86_400_000;
+const daysAfter = (day: string, days: number) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
 
 /** A time relative to now: `4 minutes ago`, `in 2 hours`. */
 export function relative(at: string, now: number): string {
@@ -84,6 +120,8 @@ export function relative(at: string, now: number): string {
 
 export const exact = (at: string) => dateFormat({ dateStyle: "full", timeStyle: "short" }).format(new Date(at));
 export const clock = (at: string) => dateFormat({ timeStyle: "short" }).format(new Date(at));
+export const monthName = (month: string) => capital(dateFormat({ month: "long", year: "numeric" }).format(new Date(`${month}-15T12:00Z`)));
+export const hours = (n: number) => numberFormat({ style: "unit", unit: "hour", maximumFractionDigits: 1 }).format(n);
 export const shortDay = (at: Date) => dateFormat({ day: "numeric", month: "short" }).format(at);
 
 /** The day of a time, as the heading of a list: Today, Yesterday, Friday 6 November. */
@@ -99,14 +137,25 @@ export function day(at: string, now: number): string {
 /** The start of a period such as `7d`, at midnight; null: no start. */
 export function periodStart(period: string | undefined): string | null {
   const days = Number(/^(\d{1,4})d$/.exec(period ?? "")?.[1]);
-  return days ? new Date(midnight(Date.now()) - (days - 1) * 86_400_000).toISOString() : null;
+  return days ? midnightOf(dayText(new Date()), 1 - days) : null;
 }
 
-/** The start of a day such as `2026-11-23`, or of the day some days later; null: not a day. */
+/** The start of a day such as `2026-11-23`, or of the day some days later, or a time itself; null: neither. */
 export function midnightOf(text: string | undefined, later = 0): string | null {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? "") ?? [];
-  const at = new Date(Number(year), Number(month) - 1, Number(day) + later);
-  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+  if (!text || Number.isNaN(Date.parse(text))) return null;
+  if (text.includes("T")) return text;
+  const day = daysAfter(text, later);
+  const offset = (at: number) => Date.parse(`${new Date(at).toLocaleString("sv-SE", zone()).replace(" ", "T")}Z`) - at;
+  const utc = Date.parse(day);
+  const begins = utc - offset(utc - offset(utc));
+  return new Date(dayText(new Date(begins)) < day ? begins + 3_600_000 : begins).toISOString(); // no midnight: 01:00
+}
+
+/** The inverse of `midnightOf`: the day that begins at a time, or the day some days earlier; otherwise the time. */
+export function dayOf(at: string | null, earlier = 0): string | undefined {
+  if (!at) return undefined;
+  const day = dayText(new Date(at));
+  return midnightOf(day) === new Date(at).toISOString() ? daysAfter(day, -earlier) : at;
 }
 
 /** The periods of a list, for a filter. */

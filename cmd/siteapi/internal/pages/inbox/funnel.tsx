@@ -1,7 +1,7 @@
 // The progress of visitors, by week and language, and their choices.
 import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
-import { amount, count, languageName, languages, percent, periodStart, shortDay } from "./format";
+import { amount, count, languageName, languages, percent, periodStart, plural, shortDay } from "./format";
 import { useLabel } from "./labels";
 import { Empty, Page, Pending, Select } from "./parts";
 import { useQuery } from "./service";
@@ -42,6 +42,9 @@ export function Funnel({ params }: { params: Record<string, string> }) {
       {funnel && (
         <div class="charts" aria-busy={query.loading}>
           {visited ? <Charts funnel={funnel} locale={locale} /> : <Empty title={words.funnel.none} />}
+          {funnel.untracked > 0 && (
+            <p class="muted">{words.funnel.untracked(count(funnel.untracked), plural(funnel.leads, words.nouns.leads))}</p>
+          )}
           {funnel.sources.length > 0 && <Sources sources={funnel.sources} />}
         </div>
       )}
@@ -137,10 +140,10 @@ function Sources({ sources }: { sources: Funnel["sources"] }) {
   );
 }
 
-const amounts = (sums: Funnel["sources"][number]["sums"]) =>
+export const amounts = (sums: Funnel["sources"][number]["sums"]) =>
   sums.map((sum) => amount(sum.amount, sum.currency)).join(", ") || "–";
 
-const most = (counts: number[]) => Math.max(...counts, 1);
+export const most = (counts: number[]) => Math.max(...counts, 1);
 
 /** Adds up the visitors and the requests of weeks with the same key. */
 function grouped(weeks: Funnel["weeks"], keyOf: (week: Funnel["weeks"][number]) => string) {
@@ -175,17 +178,17 @@ interface ChartProps {
     /** Length of the bar and of its darker part, from 0 to 1. */
     whole?: number;
     part?: number;
-    cells: string[];
+    cells: ComponentChildren[];
   }[];
   half?: boolean;
 }
 
 /** A bar chart as a table, so that it is accessible to screen readers. */
-function Chart({ title, columns: [first, ...columns], rows, half }: ChartProps) {
+export function Chart({ title, columns: [first, ...columns], rows, half }: ChartProps) {
   return (
     <section class={half ? "card half" : "card"}>
       <h2>{title}</h2>
-      <table class={rows[0]?.whole && rows[0].part !== undefined ? "chart both" : "chart"}>
+      <table class={`chart${rows[0]?.whole && rows[0].part !== undefined ? " both" : ""}${columns.length > 4 ? " many" : ""}`}>
         <thead>
           <tr>
             <th scope="col">{first}</th>
@@ -207,7 +210,7 @@ function Chart({ title, columns: [first, ...columns], rows, half }: ChartProps) 
                 </svg>
               </td>
               {row.cells.map((cell, column) => (
-                <td key={column} translate={false}>{cell}</td>
+                <td key={column} data-column={columns[column]} translate={false}>{cell}</td>
               ))}
             </tr>
           ))}

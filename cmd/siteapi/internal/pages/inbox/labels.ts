@@ -1,7 +1,6 @@
 // The names of choices from the CMS.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { fieldOf, readOptions } from "../calculator/quote";
 import { LabelsDocument } from "../generated/inbox";
 import { slugWords } from "./format";
 import { useQuery } from "./service";
@@ -26,8 +25,7 @@ export const useChoices = (field: string) => useContext(Labels).get(field) ?? {}
 export function useLabels(): Names {
   const { data } = useQuery(LabelsDocument, { locale: language });
   const names = new Map<string, Record<string, string>>();
-  for (const { group, slug, label } of data ? readOptions(data.options, language) : []) {
-    const field = fieldOf[group];
+  for (const { field, slug, label } of data?.options ?? []) {
     names.set(field, { ...names.get(field), [slug]: label });
   }
   return names;

@@ -1,9 +1,10 @@
 // One lead: the request, its state and its actions.
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
+  DeclineDeletionDocument,
   LeadDocument,
   LeadPdfDocument,
+  MarkLeadAnsweredDocument,
   ResendLeadDocument,
   WithdrawConsentDocument,
   type WholeLeadFragment as Lead,
@@ -11,17 +12,18 @@ import {
 import { History } from "./audit";
 import { useChanges } from "./changes";
 import { Decisions, DeliveryCard } from "./deliveries";
-import { Erase } from "./erase";
+import { useDraft } from "./drafts";
+import { Erase, type Erased } from "./erase";
 import { save } from "./export";
-import { amount, exact, languageName, plural } from "./format";
+import { amount, decimal, exact, languageName, plural, rate, unitAmount } from "./format";
 import { useLabel } from "./labels";
-import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, submits, Time, useAction, useNow } from "./parts";
+import { Action, addressField, Avatar, Card, Chip, Empty, Estimate, Fact, FullName, Icon, nameOf, Pending, submits, Time, toast, useAction, useNow } from "./parts";
 import { Reasons, Review } from "./review";
 import { address, readRoute } from "./route";
 import { ask, may, useQuery } from "./service";
-import { isSettled, isUnderWay, mailSubject, mark } from "./states";
+import { asksForDeletion, isSettled, isUnderWay, mailSubject, mark } from "./states";
 import { words } from "./words";
-import { type LeadProps, Work } from "./work";
+import { changedLead, type LeadProps, Work } from "./work";
 
 interface Props {
   id: string;
@@ -31,9 +33,9 @@ interface Props {
   erased: () => void;
 }
 
-/** A lead, and the dialog that erases its person. The dialog stays open after the erasure, because it shows the receipt. */
+/** A lead, and the dialog that erases it or its person. The dialog stays open after the erasure, because it shows the receipt. */
 export function LeadDetail({ erased, ...props }: Props) {
-  const [erasing, setErasing] = useState<string>();
+  const [erasing, setErasing] = useState<Erased>();
   const end = (finished: boolean) => {
     setErasing(undefined);
     if (finished) props.close();
@@ -41,12 +43,12 @@ export function LeadDetail({ erased, ...props }: Props) {
   return (
     <>
       <WholeLead {...props} erase={setErasing} />
-      {erasing && <Erase email={erasing} close={end} erased={erased} />}
+      {erasing && <Erase what={erasing} close={end} erased={erased} />}
     </>
   );
 }
 
-function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase: (email: string) => void }) {
+function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase: (what: Erased) => void }) {
   const { query, lead, news, change } = useLead(id);
   const now = useNow();
   useEffect(() => {
@@ -80,7 +82,7 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
       </div>
       {news && <p class="changed" role="status">{words.lead.changed}</p>}
       <Head lead={lead} now={now} />
-      {lead.deletionRequestedAt && <p class="changed">{words.lead.deletionAsked(exact(lead.deletionRequestedAt))}</p>}
+      <Deletion lead={lead} change={change} />
       {may("SALES") && !decided && <Review lead={lead} change={change} />}
       {failed && deliveries}
       <ContactCard lead={lead} change={change} />
@@ -101,7 +103,10 @@ function WholeLead({ id, close, update, erase }: Omit<Props, "erased"> & { erase
       {!!lead.sameAddress?.length && <Others title={words.lead.others} leads={lead.sameAddress} now={now} />}
       {!!lead.audit?.length && <Card title={words.lead.history}><History entries={lead.audit} /></Card>}
       {may("ADMIN") && contact && (
-        <button type="button" class="plain danger" onClick={() => erase(contact.email)}>{words.erase.open}</button>
+        <div class="actions">
+          <button type="button" class="plain danger" onClick={() => erase({ lead: lead.reference })}>{words.erase.openLead}</button>
+          <button type="button" class="plain danger" onClick={() => erase({ email: contact.email })}>{words.erase.open}</button>
+        </div>
       )}
     </article>
   );
@@ -127,10 +132,10 @@ function useLead(id: string) {
   const change: LeadProps["change"] = async (operation) => {
     changing.current = true;
     try {
-      const next = await operation;
-      shown.current = workOf(next.lead);
+      const lead = await changedLead(id, (await operation).changed);
+      shown.current = lead ? workOf(lead) : "";
       setNews(false);
-      query.update(() => next);
+      query.update(() => ({ lead }));
     } catch (e) {
       query.reload();
       throw e;
@@ -144,7 +149,35 @@ function useLead(id: string) {
 /** Whether the lead waits for a decision or was rejected, so that nothing is delivered. */
 const undecided = ({ state }: Lead) => state === "IN_REVIEW" || state === "REJECTED";
 
-const visitorMail = ({ deliveries }: Lead) => deliveries?.find(({ target }) => target === "VISITOR_MAIL");
+const visitorMail = ({ deliveries }: Lead) => deliveries?.find(({ target, event }) => target === "VISITOR_MAIL" && event === "CREATED");
+
+/** The visitor's request for the deletion of the lead, and a button that declines it. */
+function Deletion({ lead, change }: LeadProps) {
+  const { deletion } = words;
+  if (!lead.deletionRequestedAt) return null;
+  if (lead.deletionDeclinedAt) {
+    return <p class="changed">{deletion.declined(exact(lead.deletionDeclinedAt), lead.deletionReason ?? "")}</p>;
+  }
+  const decline = async (reason: string) => {
+    const response = await ask(DeclineDeletionDocument, { lead: lead.id, reason });
+    if (!response.changed.mailed) toast({ text: deletion.notMailed, tone: "bad" });
+    return response;
+  };
+  return (
+    <p class="changed">
+      {words.lead.deletionAsked(exact(lead.deletionRequestedAt))}{" "}
+      {may("ADMIN") && (
+        <Action
+          question={{ title: deletion.question, text: deletion.hint, confirm: deletion.decline, reason: deletion.reason }}
+          done={deletion.done}
+          run={(reason) => change(decline(reason))}
+        >
+          {deletion.decline} …
+        </Action>
+      )}
+    </p>
+  );
+}
 
 function Head({ lead, now }: { lead: Lead; now: number }) {
   const name = nameOf(lead);
@@ -164,7 +197,7 @@ function Head({ lead, now }: { lead: Lead; now: number }) {
           {exact(lead.submittedAt)} · <Time at={lead.submittedAt} now={now} />
         </p>
       </div>
-      {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
+      {asksForDeletion(lead) && <Chip text={words.lead.deletionRequested} tone="bad" />}
       <Chip {...mark(words.leadStates, lead.state)} />
     </header>
   );
@@ -175,12 +208,15 @@ function ContactCard({ lead, change }: LeadProps) {
   const mail = visitorMail(lead);
   const mailTo = mail?.email ?? contact?.email; // an operator may have corrected it
   const subject = encodeURIComponent(`${mailSubject[lead.locale ?? "en"]} ${lead.reference}`);
+  const answered = () => {
+    if (may("SALES") && !lead.answeredAt) change(ask(MarkLeadAnsweredDocument, { id: lead.id })).catch(() => undefined);
+  };
   const inCRM = lead.deliveries?.some(({ target, state }) => target === "CRM" && state === "DELIVERED");
   return (
     <Card title={words.lead.contact}>
       {mailTo && (
         <Fact name={words.lead.email}>
-          <a data-key="r" href={`mailto:${encodeURIComponent(mailTo)}?subject=${subject}`}>{mailTo}</a>
+          <a data-key="r" href={`mailto:${encodeURIComponent(mailTo)}?subject=${subject}`} onClick={answered}>{mailTo}</a>
         </Fact>
       )}
       {mail?.email && contact && <Fact name={words.lead.typed}><bdi>{contact.email}</bdi></Fact>}
@@ -190,16 +226,23 @@ function ContactCard({ lead, change }: LeadProps) {
         </Fact>
       )}
       {lead.message && (
-        <Fact name={words.lead.message}><p class="message" dir="auto">{lead.message}</p></Fact>
+        <Fact name={words.lead.message}><p class="message long" dir="auto" tabIndex={0}>{lead.message}</p></Fact>
       )}
       <Fact name={words.list.language}>{languageName(lead.locale)}</Fact>
-      {contact && inCRM && <p class="muted">{words.lead.inCRM}</p>}
+      {contact && inCRM && (
+        <p class="muted">
+          {words.lead.inCRM}{" "}
+          {lead.crmContactUrl && <a href={lead.crmContactUrl} target="_blank" rel="noreferrer">{words.lead.crmContact}</a>}{" "}
+          {lead.crmDealUrl && <a href={lead.crmDealUrl} target="_blank" rel="noreferrer">{words.lead.crmDeal}</a>}
+        </p>
+      )}
       {lead.noMailReason && (
         <Fact name={words.lead.noMail}>
           <span>{words.lead.noMailBecause(words.noMailReasons[lead.noMailReason])}</span>
           {mail?.state === "NOT_SENT" && mailTo && (
             <Correct
               key={mailTo}
+              id={lead.id}
               address={mailTo}
               send={(email) => change(ask(ResendLeadDocument, { id: lead.id, target: mail.target, email }))}
             />
@@ -212,15 +255,19 @@ function ContactCard({ lead, change }: LeadProps) {
 
 function RequestCard({ lead }: { lead: Lead }) {
   const label = useLabel();
-  const { selections, price } = lead;
+  const { selections, price, estimate } = lead;
   const { fields } = words.lead;
+  const lineOf = (field: string, slug: string) =>
+    price?.lines.find((part) => part.field === field && (part.slug ?? "") === slug);
   const amountOf = (field: string, slug: string) => {
-    const line = price?.lines.find((part) => part.field === field && part.slug === slug);
-    return line ? amount(line.amount, lead.estimate.currency) : price?.unpriced.includes(slug) && words.lead.noPrice;
+    const line = lineOf(field, slug);
+    return line ? amount(line.amount, estimate.currency) : price?.unpriced.includes(slug) && words.lead.noPrice;
   };
   const choice = (field: string, slug: string) => {
     const cost = amountOf(field, slug);
-    return <>{label(field, slug)}{cost && <span translate={false}> · {cost}</span>}</>;
+    const quantity = selections.quantities.find((part) => part.slug === slug);
+    const size = quantity && ` · ${decimal(quantity.count)} ${quantity.unit}${calculation(lineOf(field, slug), estimate.currency)}`;
+    return <>{label(field, slug)}{size}{cost && <span translate={false}> · {cost}</span>}</>;
   };
   return (
     <Card title={words.lead.request}>
@@ -245,13 +292,31 @@ function RequestCard({ lead }: { lead: Lead }) {
         const part = amountOf(field, "");
         return part && <Fact key={field} name={words.lead.parts[field]}>{part}</Fact>;
       })}
+      {price?.tax && (
+        <Fact name={`${rate(price.tax.percent)} ${price.tax.label || words.lead.tax}`}>
+          <Estimate of={{ ...estimate, min: price.tax.min, max: price.tax.max }} />
+          {price.tax.included && ` · ${words.lead.included}`}
+        </Fact>
+      )}
+      {price?.tax && !price.tax.included && (
+        <Fact name={words.lead.total}>
+          <Estimate of={{ ...estimate, min: estimate.min + price.tax.min, max: estimate.max + price.tax.max }} />
+        </Fact>
+      )}
+      {price?.taxNote && <p>{price.taxNote}</p>}
     </Card>
   );
 }
 
+/** How a choice with a quantity is priced, such as ` × €2.50 + €30 − 10%`; empty if its units have different prices. */
+function calculation(line: NonNullable<Lead["price"]>["lines"][number] | undefined, currency: string): string {
+  if (line?.unitPrice == null) return "";
+  const { unitPrice, flat, percent } = line;
+  const share = percent && `${percent < 0 ? "−" : "+"} ${rate(Math.abs(percent))}`;
+  return [` × ${unitAmount(unitPrice, currency)}`, flat && `+ ${amount(flat, currency)}`, share].filter(Boolean).join(" ");
+}
+
 function Consents({ lead, change }: LeadProps) {
-  const withdraw = (purpose: string) =>
-    ask(WithdrawConsentDocument, { id: lead.id, purpose }).then(({ withdrawConsent }) => ({ lead: withdrawConsent.lead! }));
   return (
     <Card title={words.consents.title}>
       {lead.consents?.map((consent) => (
@@ -259,10 +324,8 @@ function Consents({ lead, change }: LeadProps) {
           key={consent.purpose}
           consent={consent}
           leads={1 + (lead.sameAddress?.length ?? 0)}
-          withdraw={(purpose) => change(withdraw(purpose))}
-        >
-          {consent.text && <bdi class="muted small message"> {consent.text}</bdi>}
-        </ConsentFact>
+          withdraw={(purpose) => change(ask(WithdrawConsentDocument, { id: lead.id, purpose }))}
+        />
       ))}
     </Card>
   );
@@ -273,22 +336,21 @@ interface ConsentProps {
   /** The number of leads in which it would be withdrawn. */
   leads: number;
   withdraw: (purpose: string) => Promise<void>;
-  children?: ComponentChildren;
 }
 
-/** The visitor's answer for a purpose, and a button to withdraw the consent. */
-export function ConsentFact({ consent, leads, withdraw, children }: ConsentProps) {
-  const { purpose } = consent;
+/** The visitor's answer to the wording of a consent, which names it, and a button to withdraw the consent. */
+export function ConsentFact({ consent, leads, withdraw }: ConsentProps) {
+  const { purpose, text } = consent;
   const t = words.consents;
   const question = {
-    title: t.question(purpose),
+    title: t.question(text || purpose),
     text: t.hint(plural(leads, words.nouns.leads)),
     confirm: t.withdraw,
   };
   return (
     <Fact name={purpose}>
-      {answerOf(consent)}
-      {children}{" "}
+      {text && <><bdi class="message">{text}</bdi> · </>}
+      {answerOf(consent)}{" "}
       {isOpen(consent) && (
         <Action question={question} done={t.done} run={() => withdraw(purpose)}>{t.withdraw}</Action>
       )}
@@ -299,12 +361,12 @@ export function ConsentFact({ consent, leads, withdraw, children }: ConsentProps
 /** The deliveries, with the failed ones first. */
 function Deliveries({ lead, now, change, reload }: LeadProps & { now: number; reload: () => void }) {
   const { FAILED, ...others } = Object.groupBy(lead.deliveries ?? [], ({ state }) => state);
-  const explained = lead.noMailReason && lead.noMailReason !== "FAILED" ? visitorMail(lead) : undefined;
+  const explained = lead.noMailReason && !["FAILED", "REFUSED"].includes(lead.noMailReason) ? visitorMail(lead) : undefined;
   return (
     <Card title={FAILED ? words.leadStates.FAILED : words.views.deliveries}>
       {[FAILED ?? [], ...Object.values(others)].flat().map((delivery) => (
         <DeliveryCard key={delivery.id} delivery={delivery} now={now} explained={delivery === explained}>
-          {isSettled(delivery) ? (
+          {isSettled(delivery) && delivery.event === "CREATED" ? (
             <Action
               done={words.delivery.sending}
               run={() => change(ask(ResendLeadDocument, { id: lead.id, target: delivery.target }))}
@@ -321,9 +383,12 @@ function Deliveries({ lead, now, change, reload }: LeadProps & { now: number; re
 }
 
 /** A form that corrects the address of the mail to the visitor and sends the mail again. */
-function Correct({ address, send }: { address: string; send: (email: string) => Promise<void> }) {
-  const [email, setEmail] = useState(address);
-  const { busy, act } = useAction(() => send(email.trim()), words.delivery.sending);
+function Correct({ id, address, send }: { id: string; address: string; send: (email: string) => Promise<void> }) {
+  const [email, setEmail] = useDraft(`address ${id}`, address);
+  const { busy, act } = useAction(async () => {
+    await send(email.trim());
+    setEmail(address);
+  }, words.delivery.sending);
   return (
     <form class="inline" onSubmit={submits(act)}>
       <input

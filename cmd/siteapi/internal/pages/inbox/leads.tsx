@@ -1,9 +1,9 @@
 // The list of leads, and the open lead next to it.
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { LeadCountsDocument, LeadsDocument, type ListedLeadFragment as Lead } from "../generated/inbox";
+import { LeadCountsDocument, LeadsDocument, type ListedLeadFragment as Lead, type NoMailReason } from "../generated/inbox";
 import { useChanges } from "./changes";
-import { exportLeads } from "./export";
+import { saveWorkbook } from "./export";
 import { clearFilters, type Filter, filterOf, Filters, narrows, type Params, sortOf } from "./filters";
 import { clock, count, day, plural } from "./format";
 import { useLabel } from "./labels";
@@ -13,7 +13,7 @@ import { Avatar, Chip, Empty, Estimate, FullName, Icon, More, nameOf, Pending, T
 import { address, setParams } from "./route";
 import { type Selection, SelectionBar, useSelection } from "./selection";
 import { type List, may, useList, useQuery } from "./service";
-import { mark } from "./states";
+import { asksForDeletion, mark } from "./states";
 import { words } from "./words";
 import { remember } from "./work";
 
@@ -23,8 +23,8 @@ export function Leads({ params }: { params: Params }) {
   const filter = filterOf(params);
   const filtered = narrows(filter);
   const sort = sortOf(params);
-  const list = useList(LeadsDocument, { ...filter, sort, first: pageSize }, (data) => data.leads);
-  const counted = useQuery(LeadCountsDocument, filter);
+  const list = useList(LeadsDocument, { filter, sort, first: pageSize }, (data) => data.leads);
+  const counted = useQuery(LeadCountsDocument, { filter });
   const counts = counted.data?.leads.counts;
   const selection = useSelection();
   const pane = useRef<HTMLElement>(null);
@@ -109,12 +109,8 @@ function Heading({ total, filter, params, selection }: HeadingProps) {
       {may("SALES") && (
         <div class="actions">
           {!selection.chosen && <button type="button" onClick={selection.begin}>{words.selection.begin}</button>}
-          <button
-            type="button"
-            onClick={() => exportLeads({ ...filter, sort: sortOf(params) })}
-            title={words.list.exportHint}
-          >
-            <Icon name="save" /> {words.list.export}
+          <button type="button" onClick={() => saveWorkbook(filter, sortOf(params))} title={words.list.workbookHint}>
+            <Icon name="save" /> Excel
           </button>
         </div>
       )}
@@ -191,6 +187,9 @@ function Rows({ list, params, filtered, selection }: RowsProps) {
   );
 }
 
+/** Why a lead has no mail without anything being wrong with it. */
+const expectedReasons: NoMailReason[] = ["IN_REVIEW", "LEAD_REJECTED", "NO_MAIL_SERVER", "VISITOR_MAIL_OFF"];
+
 interface RowProps {
   lead: Lead;
   params: Params;
@@ -232,7 +231,9 @@ function Row({ lead, params, now, byTime, selection }: RowProps) {
           {[label("projectType", lead.selections.projectType), lead.locale?.toUpperCase(), owner?.split("@")[0]].filter(Boolean).join(" · ")}
         </span>
         <span class="marks">
-          {lead.deletionRequestedAt && <Chip text={words.lead.deletionRequested} tone="bad" />}
+          {asksForDeletion(lead) && <Chip text={words.lead.deletionRequested} tone="bad" />}
+          {lead.noMailReason && !expectedReasons.includes(lead.noMailReason) && <Chip text={words.lead.noMail} tone="bad" />}
+          {lead.followUpAt && Date.parse(lead.followUpAt) <= now && <Chip text={words.list.due} tone="bad" />}
           {lead.state !== "DELIVERED" && <Chip {...mark(words.leadStates, lead.state)} />}
           {lead.status !== "NEW" && <Chip text={words.statuses[lead.status]} tone="quiet" />}
         </span>

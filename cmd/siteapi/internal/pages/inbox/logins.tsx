@@ -1,4 +1,4 @@
-// The logins with an account, for admins.
+// The logins with an account and the assistants with access, for admins.
 import { EndLoginDocument, LoginsDocument } from "../generated/inbox";
 import { clock, exact } from "./format";
 import { Action, Again, Empty, Page, Pending } from "./parts";
@@ -19,12 +19,13 @@ export function Logins() {
       {!!logins?.length && (
         <section class="card" aria-busy={query.loading}>
           <ul class="lines logins">
-            {logins.map(({ id, name, role, startedAt, expiresAt }) => (
+            {logins.map(({ id, name, role, client, startedAt, expiresAt }) => (
               <li key={id}>
                 <strong><bdi>{name}</bdi></strong>
+                {client && <span>{words.logins.by} <bdi>{client}</bdi></span>}
                 <span>{words.logins.roles[role]}</span>
                 <span class="muted">
-                  {words.logins.time(exact(startedAt), clock(expiresAt))}{" "}
+                  {words.logins.time(exact(startedAt), client ? exact(expiresAt) : clock(expiresAt))}{" "}
                   <Action run={() => end(id)} done={words.logins.ended}>{words.logins.end}</Action>
                 </span>
               </li>

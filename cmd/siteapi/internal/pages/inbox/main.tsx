@@ -13,9 +13,11 @@ import { Closed, LogIn } from "./login";
 import { Navigation, type Waiting } from "./navigation";
 import { Questions, Toasts } from "./parts";
 import { People } from "./people";
+import { Report } from "./report";
 import { type Route, useRoute, type View } from "./route";
 import { Logins } from "./logins";
 import { may, useLogin, useQuery } from "./service";
+import { Unfinished } from "./unfinished";
 import { useLanguage, words } from "./words";
 import { separateTexts } from "../translation";
 import "./inbox.css";
@@ -24,9 +26,10 @@ import "./inbox.css";
 function useWaiting(): Waiting {
   const query = useQuery(AttentionDocument, { sales: may("SALES") });
   useChanges(query.refresh);
-  const { inReview, failed } = query.data ?? {};
+  const { inReview, asked, failed } = query.data ?? {};
+  const waiting = new Set([...(inReview?.edges ?? []), ...(asked?.edges ?? [])].map(({ node }) => node.reference));
   return {
-    leads: { n: inReview?.edges.length ?? 0, what: words.list.inReview },
+    leads: { n: waiting.size, what: words.list.waiting },
     deliveries: { n: failed?.edges.length ?? 0, what: words.deliveries.failed },
   };
 }
@@ -34,7 +37,9 @@ function useWaiting(): Waiting {
 const pages: Record<View, (props: Pick<Route, "params">) => JSX.Element> = {
   leads: Leads,
   deliveries: Deliveries,
+  unfinished: Unfinished,
   funnel: Funnel,
+  report: Report,
   health: Health,
   people: People,
   audit: Audit,

@@ -9,7 +9,9 @@ import { words } from "./words";
 const needs: Record<View, Role> = {
   leads: "VIEWER",
   deliveries: "SALES",
+  unfinished: "SALES",
   funnel: "VIEWER",
+  report: "SALES",
   health: "VIEWER",
   people: "SALES",
   audit: "ADMIN",

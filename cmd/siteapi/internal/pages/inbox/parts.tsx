@@ -77,7 +77,9 @@ export function Avatar({ of }: { of: Name }) {
 const paths = {
   leads: "M3 13h5l1.5 3h5L16 13h5M5.5 5h13L21 13v5a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1v-5z",
   deliveries: "M21 3 10.5 13.5M21 3l-6.5 18-4-7.5L3 9.5z",
+  unfinished: "M12 7v5l3 2M21 12a9 9 0 1 1-9-9",
   funnel: "M5 20V10M12 20V4M19 20v-7",
+  report: "M4 19h16M5 15l5-5 4 3 5-7",
   health: "M3 12h4l3-8 4 16 3-8h4",
   people: "M12 3l7 3v5c0 4.5-3 8-7 10-4-2-7-5.5-7-10V6z",
   audit: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
@@ -135,7 +137,7 @@ interface PageProps {
   view: View;
   intro?: ComponentChildren;
   /** Filters and buttons next to the heading. */
-  tools: ComponentChildren;
+  tools?: ComponentChildren;
   children: ComponentChildren;
 }
 

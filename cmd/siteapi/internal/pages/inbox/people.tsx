@@ -2,11 +2,11 @@
 import { useState } from "preact/hooks";
 import { PersonDocument, WithdrawConsentDocument } from "../generated/inbox";
 import { Erase } from "./erase";
-import { exportLeads } from "./export";
+import { savePerson } from "./export";
 import type { Params } from "./filters";
 import { exact, plural } from "./format";
 import { ConsentFact, isOpen, Others } from "./lead";
-import { addressField, Card, Empty, Fact, Icon, Pending, submits, useNow } from "./parts";
+import { Action, addressField, Card, Empty, Fact, Icon, Pending, submits, useNow } from "./parts";
 import { setParams } from "./route";
 import { ask, may, useQuery } from "./service";
 import { words } from "./words";
@@ -57,6 +57,7 @@ function Found({ email }: { email: string }) {
   const nothing = leads.length + consents.length + sessions.length === 0;
   return (
     <div class="stack">
+      <h2><bdi>{email}</bdi></h2>
       {nothing && <Empty title={words.people.nothing} hint={words.people.nothingHint} />}
       {leads.length > 0 && <Others title={words.views.leads} leads={leads} now={now} />}
       {corrected.size > 0 && (
@@ -83,15 +84,15 @@ function Found({ email }: { email: string }) {
       )}
       <div class="actions">
         {!nothing && (
-          <button type="button" onClick={() => exportLeads({ email, sort: "OLDEST" })}>
+          <Action run={() => savePerson(email)} done={words.people.saved}>
             <Icon name="save" /> {words.people.save}
-          </button>
+          </Action>
         )}
         {may("ADMIN") && (
           <button type="button" class="plain danger" onClick={() => setErasing(true)}>{words.erase.open}</button>
         )}
       </div>
-      {erasing && <Erase email={email} close={() => setErasing(false)} erased={query.reload} />}
+      {erasing && <Erase what={{ email }} close={() => setErasing(false)} erased={query.reload} />}
     </div>
   );
 }

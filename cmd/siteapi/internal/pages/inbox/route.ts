@@ -2,7 +2,7 @@
 // shared with colleagues. Fragments are not sent to any server.
 import { useEffect, useState } from "preact/hooks";
 
-export const views = ["leads", "deliveries", "funnel", "health", "people", "audit", "logins"] as const;
+export const views = ["leads", "deliveries", "funnel", "health", "report", "unfinished", "people", "audit", "logins"] as const;
 export type View = (typeof views)[number];
 
 export interface Route {

@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
 import { type Failed, maxLeads, type Order, type Orders, runBulk, undoOf } from "./bulk";
+import { useDraft } from "./drafts";
 import { count, plural } from "./format";
 import { addressField, confirmed, FullName, Icon, nameOf, Options, submits } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
@@ -24,18 +25,18 @@ export interface Selection {
 }
 
 export function useSelection(): Selection {
-  const [chosen, setChosen] = useState<Chosen>();
+  const [leads, setLeads] = useDraft<readonly Listed[] | undefined>("selection", undefined);
+  const chosen = leads && new Map(leads.map((lead) => [lead.id, lead]));
   return {
     chosen,
-    begin: () => setChosen(new Map()),
-    end: () => setChosen(undefined),
-    toggle: (lead) =>
-      setChosen((before) => {
-        const next = new Map(before);
-        if (!next.delete(lead.id) && next.size < maxLeads) next.set(lead.id, lead);
-        return next;
-      }),
-    select: (leads) => setChosen(new Map(leads.map((lead) => [lead.id, lead]))),
+    begin: () => setLeads([]),
+    end: () => setLeads(undefined),
+    toggle: (lead) => {
+      const next = new Map(chosen);
+      if (!next.delete(lead.id) && next.size < maxLeads) next.set(lead.id, lead);
+      setLeads([...next.values()]);
+    },
+    select: setLeads,
   };
 }
 
@@ -95,7 +96,7 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
   const selectAll = async () => {
     setFailure(undefined);
     try {
-      const { leads } = await ask(LeadsDocument, { ...filter, sort: sortOf(params), first: maxLeads });
+      const { leads } = await ask(LeadsDocument, { filter, sort: sortOf(params), first: maxLeads });
       selection.select(leads.edges.map((edge) => edge.node));
     } catch (e) {
       setFailure(e as Failure);

@@ -1,14 +1,14 @@
 // The login at the service, and requests to its GraphQL endpoint. The token is typed once and never stored here: the
-// service responds with an HttpOnly cookie. The user's role is stored in sessionStorage, for this tab.
+// service responds with an HttpOnly cookie. The user's roles are stored in sessionStorage, for this tab.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { TypedDocumentString } from "../generated/inbox";
+import type { Role, TypedDocumentString } from "../generated/inbox";
+import { forgetDrafts } from "./drafts";
 import { words } from "./words";
 
 const operatorPath = "/admin/operator";
 export const graphqlPath = "/admin/graphql";
 const loginPath = "/admin/login";
-const placeKey = "siteapi-inbox-place";
-const storageKey = "siteapi-inbox-session";
+const storageKey = "siteapi-inbox-login";
 const timeout = 60_000; // of a request, in milliseconds
 
 /** A failed operation, with a message for the user. */
@@ -23,12 +23,11 @@ export class Failure extends Error {
   }
 }
 
-/** The roles of users. Each role includes the ones before it. */
-export type Role = "VIEWER" | "SALES" | "ADMIN";
-const roles: Role[] = ["VIEWER", "SALES", "ADMIN"];
+export type { Role };
 
 interface Login {
-  role: Role;
+  /** The user's role and all that it includes. */
+  roles: Role[];
   /** The account's address, if the provider has verified it, or the one that names the token. */
   email?: string;
 }
@@ -41,7 +40,7 @@ let login: Login | null = JSON.parse(sessionStorage.getItem(storageKey) ?? "null
 let changed: (login: Login | null) => void = () => {};
 
 /** Whether the user has a role. */
-export const may = (role: Role) => !!login && roles.indexOf(login.role) >= roles.indexOf(role);
+export const may = (role: Role) => !!login?.roles.includes(role);
 
 /** The user's own address, if it is known. */
 export const ownAddress = () => login?.email;
@@ -57,8 +56,10 @@ function setLogin(next: Login | null) {
 }
 
 tabs.onmessage = ({ data }: MessageEvent<Message>) => {
-  if ("login" in data) setLogin(data.login);
-  else if (login) tabs.postMessage({ login });
+  if ("login" in data) {
+    if (!data.login) forgetDrafts();
+    setLogin(data.login);
+  } else if (login) tabs.postMessage({ login });
 };
 
 const settings = document.getElementById("inbox")?.dataset;
@@ -71,18 +72,13 @@ export const acceptsTokens = !withAccounts || settings?.local === "true";
 
 /** Leaves the page to sign in at the provider, which returns immediately if the user is still signed in there. */
 export function signIn() {
-  sessionStorage.setItem(placeKey, location.hash);
-  location.assign(loginPath);
+  location.assign(`${loginPath}?place=${encodeURIComponent(location.hash)}`);
 }
 
-/** Continues after the sign-in at the user's previous place. */
+/** Continues after the sign-in. */
 async function resume() {
   const response = await send(operatorPath, { method: "GET" }).catch(() => undefined);
-  if (!response?.ok) return;
-  const place = sessionStorage.getItem(placeKey);
-  if (place) history.replaceState(null, "", place);
-  sessionStorage.removeItem(placeKey);
-  begin(await response.json());
+  if (response?.ok) begin(await response.json());
 }
 
 /** The login of this tab: undefined while other tabs are asked for it, null if there is none. */
@@ -111,17 +107,19 @@ export async function logIn(token: string) {
 }
 
 /** Begins a login, in all tabs. */
-function begin({ role, email }: Login) {
-  setLogin({ role, ...(email && { email }) });
+function begin({ roles, email }: Login) {
+  setLogin({ roles, ...(email && { email }) });
   tabs.postMessage({ login });
 }
 
-/** Logs out in all tabs. */
+/** Logs out in all tabs, and at the provider if it allows that. */
 export async function logOut() {
   const ended = send(loginPath, { method: "DELETE" });
+  forgetDrafts();
   setLogin(null);
   tabs.postMessage({ login: null });
-  await ended.catch(() => {}); // the login expires by itself later
+  const response = await ended.catch(() => undefined); // the login expires by itself later
+  if (response?.status === 200) location.assign((await response.json()).next);
 }
 
 /** The headers of a request with a JSON body. */
@@ -139,7 +137,10 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 
 interface Result {
   data?: unknown;
-  errors?: { message: string; extensions?: { code?: string; requestId?: string } }[];
+  errors?: {
+    message: string;
+    extensions?: { code?: string; requestId?: string; errors?: { field: string; code: string }[] };
+  }[];
   code?: string;
   detail?: string;
 }
@@ -177,6 +178,8 @@ function refusal(status: number, { errors: [error] = [], code, detail }: Result)
     case "INTERNAL":
       return words.failures.internal(error?.extensions?.requestId ?? "?");
   }
+  const [wrong] = error?.extensions?.errors ?? [];
+  if (wrong?.field === "owner" && wrong.code === "not_allowed") return words.failures.stranger;
   return error?.message ?? detail ?? words.failures.status(status);
 }
 

@@ -26,7 +26,7 @@ export const tones: Record<State, Tone> = {
   NOT_SENT: "quiet",
   UNCONFIRMED: "warn",
   VERIFIED: "good",
-  HONOURED: "good",
+  HONORED: "good",
   UNPRICED: "warn",
   NOT_VERIFIED: "quiet",
   OK: "good",
@@ -45,6 +45,10 @@ export const isUnderWay = ({ state }: { state: DeliveryState }) =>
 export const isSettled = ({ state }: { state: DeliveryState }) =>
   state === "DELIVERED" || state === "NOT_SENT" || state === "UNCONFIRMED";
 
+/** Whether the visitor of a lead waits for an answer to a request for deletion. */
+export const asksForDeletion = (lead: { deletionRequestedAt: string | null; deletionDeclinedAt: string | null }) =>
+  lead.deletionRequestedAt !== null && lead.deletionDeclinedAt === null;
+
 /** The subject of a reply to a lead, in the visitor's language, before the reference. */
 export const mailSubject: Record<Locale, string> = {
   en: "Your quote request",
@@ -61,7 +65,7 @@ export function deliverySentence(d: Delivery, now: number): string {
     case "DELIVERED":
       return d.target.endsWith("MAIL") ? t.accepted : t.arrived;
     case "NOT_SENT":
-      return t.notSent(d.noMailReason ? words.noMailReasons[d.noMailReason] : (d.reason ?? words.reasons.unknown));
+      return t.notSent(noMailWords(d));
     case "UNCONFIRMED":
       return t.unconfirmed;
     case "RUNNING":
@@ -75,15 +79,24 @@ export function deliverySentence(d: Delivery, now: number): string {
   return `${words.deliveryStates.PENDING}: ${reasonWords(d)}; ${t.nextTry(next || t.inAMoment)}`;
 }
 
-/** Describes a reason without status codes. An unknown reason is shown unchanged. */
+/** Describes why a mail was not sent or waits, with the message of the mail server if that is the reason. */
+function noMailWords({ reason, noMailReason }: Pick<Delivery, "reason" | "noMailReason">): string {
+  if (!noMailReason || noMailReason === "FAILED") return reason ?? words.reasons.unknown;
+  const text = words.noMailReasons[noMailReason];
+  return noMailReason === "REFUSED" && reason ? `${text} (${reason})` : text;
+}
+
+/** Describes a reason without status codes; a rejection in the words of its target. An unknown reason is shown unchanged. */
 export function reasonWords({ reason, noMailReason }: Pick<Delivery, "reason" | "noMailReason">): string {
-  if (noMailReason) return words.noMailReasons[noMailReason];
-  const [, kind, status] = /\b(limited|unavailable|refused|rejected)\b(?: \(HTTP (\d+)\))?/.exec(reason ?? "") ?? [];
+  if (noMailReason) return noMailWords({ reason, noMailReason });
+  const form = /\b(limited|unavailable|refused|rejected)\b(?: \(HTTP (\d+)\))?(?:: (.+))?/s;
+  const [, kind, status, detail] = form.exec(reason ?? "") ?? [];
   switch (kind) {
     case "limited":
     case "refused":
-    case "rejected":
       return words.reasons[kind];
+    case "rejected":
+      return detail ? words.reasons.said(detail) : words.reasons.rejected;
     case "unavailable":
       return status ? words.reasons.trouble : words.reasons.unreachable;
   }

@@ -48,7 +48,12 @@ export const region = () =>
   { en: "en-GB", es: "es-ES", ro: "ro-RO" }[language];
 
 /** Translates an English sentence of the service to the language of the page. An unknown sentence is returned unchanged. */
-export const translate = (text: string) => (words.sentences as Record<string, string>)[text] ?? text;
+export function translate(text: string): string {
+  const sentences = words.sentences as Record<string, string>;
+  const names = text.lastIndexOf(": "); // some sentences end with names
+  const sentence = sentences[text.slice(0, names)];
+  return sentences[text] ?? (sentence ? sentence + text.slice(names) : text);
+}
 
 /** Returns the form of a noun after a number. */
 export const formFor = (n: number, forms: Forms) => {

@@ -3,35 +3,50 @@ import { useState } from "preact/hooks";
 import {
   AddLeadNoteDocument,
   AssignLeadDocument,
+  LeadDocument,
   type LeadOutcomeValue,
+  type LeadLossReason,
   type LeadStatus,
-  OperatorNamesDocument,
+  type OutcomeFragment,
+  OwnersDocument,
+  SetLeadFollowUpDocument,
   SetLeadOutcomeDocument,
   SetLeadStatusDocument,
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
-import { amount, exact } from "./format";
+import { useDraft } from "./drafts";
+import { amount, amountToType, dayText, exact, midnightOf, shortDay, typedAmount } from "./format";
 import { Action, addressField, Card, Fact, Options, perform, submits, useAction } from "./parts";
-import { ask, may, ownAddress, useQuery } from "./service";
+import { ask, Failure, may, ownAddress, useQuery } from "./service";
 import { words } from "./words";
 
 /** What a part of a lead needs to show and change it. */
 export interface LeadProps {
   lead: Lead;
   /** Waits for an operation, and shows the changed lead. */
-  change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
+  change: (operation: Promise<{ changed: Changed }>) => Promise<void>;
 }
 
-/** The addresses of owners seen so far. They are suggested in addition to those of operators. */
+/** The result of a change: the lead, or why a mutation for several leads did not change it. */
+type Changed = { lead: Lead | null } | OutcomeFragment;
+
+/** The changed lead, loaded if the result does not have it. It throws the reason why the lead was not changed. */
+export async function changedLead(id: string, changed: Changed): Promise<Lead | null> {
+  if ("lead" in changed) return changed.lead;
+  const [failed] = changed.failed;
+  if (failed) throw new Failure("refused", words.selection.reasons[failed.reason]);
+  return (await ask(LeadDocument, { id })).lead;
+}
+
+/** The addresses of owners seen so far. They are suggested in addition to those of possible owners. */
 const owners = new Set<string>();
 
 export function Owners() {
-  const names = useQuery(OperatorNamesDocument, {}).data?.operatorNames ?? [];
-  const operators = names.filter((name) => name.includes("@"));
+  const possible = useQuery(OwnersDocument, { sales: may("SALES") }).data?.leadOwners ?? [];
   remember(ownAddress());
   return (
     <datalist id="owners">
-      {[...new Set([...owners, ...operators])].sort().map((address) => (
+      {[...new Set([...owners, ...possible])].sort().map((address) => (
         <option key={address} value={address} />
       ))}
     </datalist>
@@ -55,6 +70,8 @@ export function Work({ lead, change }: LeadProps) {
     <Card title={words.work.title}>
       <Fact name={words.work.owner}><Owner key={lead.owner} lead={lead} change={change} /></Fact>
       <Fact name={words.work.status}><Status lead={lead} change={change} /></Fact>
+      <Fact name={words.work.followUp}><FollowUp key={lead.followUpAt} lead={lead} change={change} /></Fact>
+      <Fact name={words.work.answered}>{lead.answeredAt ? exact(lead.answeredAt) : words.work.notAnswered}</Fact>
       <Fact name={words.outcome.title}><Outcome key={lead.outcome?.at} lead={lead} change={change} /></Fact>
       <Notes lead={lead} change={change} />
     </Card>
@@ -113,24 +130,67 @@ function Status({ lead, change }: LeadProps) {
   );
 }
 
+/** The day on which to come back to a lead. An empty field removes it. */
+function FollowUp({ lead, change }: LeadProps) {
+  const set = lead.followUpAt ? dayText(new Date(lead.followUpAt)) : "";
+  const [day, setDay] = useState(set);
+  const at = midnightOf(day);
+  const put = (at: string | null) => change(ask(SetLeadFollowUpDocument, { id: lead.id, at }));
+  const { busy, act } = useAction(
+    () => put(at),
+    at ? words.work.followUpSet(shortDay(new Date(at))) : words.work.followUpRemoved,
+    { undo: () => put(lead.followUpAt) },
+  );
+  return (
+    <form class="inline" onSubmit={submits(act)}>
+      <input
+        type="date"
+        aria-label={words.work.followUp}
+        min={dayText(new Date())}
+        max="9999-12-31"
+        value={day}
+        onInput={(e) => setDay(e.currentTarget.value)}
+      />
+      <button type="submit" disabled={busy || day === set}>{words.save}</button>
+    </form>
+  );
+}
+
 /** The outcome of a lead, with its source, and a form to change it. */
 function Outcome({ lead, change }: LeadProps) {
   const { outcome } = lead;
-  const [value, setValue] = useState<LeadOutcomeValue | "">(outcome?.value ?? "");
-  const [worth, setWorth] = useState(outcome?.amount?.toString() ?? "");
-  const [currency, setCurrency] = useState(outcome?.currency ?? lead.estimate.currency);
-  const won = value === "WON" && worth !== "";
+  const before = {
+    outcome: outcome?.value ?? null,
+    amount: outcome?.amount ?? null,
+    currency: outcome?.currency ?? null,
+    lossReason: outcome?.lossReason ?? null,
+    lossNote: outcome?.lossNote ?? null,
+  };
+  const [value, setValue] = useDraft<LeadOutcomeValue | "">(`outcome ${lead.id}`, before.outcome ?? "");
+  const [worth, setWorth] = useState(amountToType(before.amount));
+  const [currency, setCurrency] = useState(before.currency ?? lead.estimate.currency);
+  const [reason, setReason] = useDraft<LeadLossReason | "">(`reason ${lead.id}`, before.lossReason ?? "");
+  const [why, setWhy] = useDraft(`loss ${lead.id}`, before.lossNote ?? "");
+  const lost = value === "LOST";
+  const won = value === "WON" && worth.trim() !== "";
+  const code = currency.trim().toUpperCase();
+  const typed = isCurrency(code) ? typedAmount(worth, code) : null;
+  const put = (next: typeof before) => change(ask(SetLeadOutcomeDocument, { id: lead.id, ...next }));
   const { busy, act } = useAction(
-    () =>
-      change(
-        ask(SetLeadOutcomeDocument, {
-          id: lead.id,
-          outcome: value || null,
-          amount: won ? Number(worth) : null,
-          currency: won ? currency.trim().toUpperCase() : null,
-        }),
-      ),
+    async () => {
+      await put({
+        outcome: value || null,
+        amount: won ? typed : null,
+        currency: won ? code : null,
+        lossReason: (lost && reason) || null,
+        lossNote: (lost && why.trim()) || null,
+      });
+      setValue(before.outcome ?? ""); // ends the drafts
+      setReason(before.lossReason ?? "");
+      setWhy(before.lossNote ?? "");
+    },
     words.outcome.saved,
+    outcome?.source === "CRM" ? {} : { undo: () => put(before) }, // which would make it the operator's
   );
   if (lead.state === "IN_REVIEW" || lead.state === "REJECTED") return <>{words.notKnown}</>;
   return (
@@ -146,11 +206,10 @@ function Outcome({ lead, change }: LeadProps) {
       {value === "WON" && (
         <>
           <input
-            type="number"
+            inputMode="decimal"
             class="short"
-            min="0"
-            max="1000000000"
-            step="any"
+            maxLength={20}
+            aria-invalid={won && typed === null}
             aria-label={words.outcome.amount}
             placeholder={words.outcome.amount}
             value={worth}
@@ -161,17 +220,43 @@ function Outcome({ lead, change }: LeadProps) {
             aria-label={words.outcome.currency}
             maxLength={3}
             pattern="[A-Za-z]{3}"
-            required={worth !== ""}
+            required={won}
             value={currency}
             onInput={(e) => setCurrency(e.currentTarget.value)}
           />
         </>
       )}
-      <button type="submit" disabled={busy}>{words.save}</button>
+      {lost && (
+        <>
+          <select
+            aria-label={words.outcome.lossReason}
+            value={reason}
+            onChange={(e) => setReason(e.currentTarget.value as LeadLossReason | "")}
+          >
+            <option value="">{words.outcome.lossReason}</option>
+            <Options of={words.lossReasons} />
+          </select>
+          <input
+            aria-label={words.outcome.lossNote}
+            placeholder={words.outcome.lossNote}
+            maxLength={500}
+            value={why}
+            onInput={(e) => setWhy(e.currentTarget.value)}
+          />
+        </>
+      )}
+      {won && (
+        <output class="muted small" translate={false}>
+          {typed === null ? words.outcome.unreadable(amountToType(1200.5)) : amount(typed, code)}
+        </output>
+      )}
+      <button type="submit" disabled={busy || (won && typed === null)}>{words.save}</button>
       {outcome && <span class="muted small" translate={false}>{outcomeText(outcome)}</span>}
     </form>
   );
 }
+
+const isCurrency = (code: string) => /^[A-Z]{3}$/.test(code);
 
 /** Describes an outcome: its amount, source and time. */
 function outcomeText({ amount: worth, currency, at, source, by }: NonNullable<Lead["outcome"]>): string {
@@ -182,15 +267,8 @@ function outcomeText({ amount: worth, currency, at, source, by }: NonNullable<Le
 
 const maxNote = 2000; // characters
 
-/** Unfinished notes by the id of their lead, while the page is open. */
-const drafts = new Map<string, string>();
-
 function Notes({ lead, change }: LeadProps) {
-  const [text, setText] = useState(drafts.get(lead.id) ?? "");
-  const type = (next: string) => {
-    drafts.set(lead.id, next);
-    setText(next);
-  };
+  const [text, type] = useDraft(`note ${lead.id}`, "");
   const { busy, act } = useAction(async () => {
     await change(ask(AddLeadNoteDocument, { id: lead.id, text }));
     type("");

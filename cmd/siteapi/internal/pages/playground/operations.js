@@ -71,6 +71,23 @@ query Content($documentType: String!, $locale: Locale! = en) {
     },
   },
   {
+    query: `# A page of content
+# The latest documents of a type, and how many there are.
+query ContentPage($documentType: String!, $first: Int = 2) {
+  contentPage(documentType: $documentType, orderBy: ["-_updatedAt"], first: $first) {
+    total
+    documents {
+      id
+      fields
+    }
+  }
+}
+`,
+    variables: {
+      documentType: "quoteOption",
+    },
+  },
+  {
     query: `# Estimate the price of a visitor's choices
 # By the rules that the site's editors publish.
 query EstimateQuote($selections: EstimateSelectionsInput!, $locale: Locale) {
@@ -95,6 +112,32 @@ query EstimateQuote($selections: EstimateSelectionsInput!, $locale: Locale) {
         projectType: "web-app",
         features: ["auth", "payments"],
       },
+      locale: "ro",
+    },
+  },
+  {
+    query: `# The choices of the calculator
+# With labels, prices and units, as a form needs them.
+query QuoteOptions($locale: Locale! = en) {
+  quoteOptions(locale: $locale) {
+    field
+    slug
+    label
+    price
+    percent
+    unit
+    unitPrice
+    tiers {
+      upTo
+      unitPrice
+    }
+    minQuantity
+    maxQuantity
+    step
+  }
+}
+`,
+    variables: {
       locale: "ro",
     },
   },

@@ -1,5 +1,7 @@
 // Shared helpers for the tests of the inbox: requests of visitors, and logins of operators.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { strFromU8, unzipSync } from "fflate";
 import { watchedPage } from "./browser.mjs";
 
 export const token = "dev-admin-token"; // in development
@@ -76,3 +78,15 @@ export const button = (page, name) => page.getByRole("button", { name });
 
 /** Answers the open question with the button of a name. */
 export const answer = (page, name) => page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
+
+/** Downloads the workbook of the list, and returns its rows as objects by heading. */
+export async function workbook(page) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Excel" }).click()]);
+  const parts = unzipSync(await readFile(await download.path()));
+  const sheet = strFromU8(parts["xl/worksheets/sheet1.xml"]);
+  const plain = (text) => text.replace(/&#(?:x([0-9A-F]+)|(\d+));|&(lt|gt|amp);/gi, (_, hex, decimal, name) =>
+    name ? { lt: "<", gt: ">", amp: "&" }[name] : String.fromCodePoint(hex ? parseInt(hex, 16) : Number(decimal)));
+  const [headings, ...rows] = [...sheet.matchAll(/<row>(.*?)<\/row>/gs)].map(([, row]) =>
+    [...row.matchAll(/<c\/>|<c [^>]*>(.*?)<\/c>/gs)].map(([, cell]) => plain((cell ?? "").replace(/<[^>]*>/g, ""))));
+  return rows.map((row) => Object.fromEntries(headings.map((heading, i) => [heading, row[i]])));
+}

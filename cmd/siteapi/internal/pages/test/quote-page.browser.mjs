@@ -10,9 +10,9 @@ import { openBrowser, picture, violations, watchedPage } from "./browser.mjs";
 import { startService } from "../../../../../schema/clients/service.mjs";
 
 const words = {
-  en: { title: "Project estimate", withdraw: "Withdraw: Marketing", withdrawn: "Withdrawn on", ask: "Ask for deletion", asked: "You asked for deletion on" },
-  es: { title: "Presupuesto orientativo", withdraw: "Retirar: Marketing", withdrawn: "Retirado el", ask: "Pedir la eliminación", asked: "Pidió la eliminación el" },
-  ro: { title: "Estimare de preț", withdraw: "Retrageți: Marketing", withdrawn: "Retras pe", ask: "Cereți ștergerea", asked: "Ați cerut ștergerea pe" },
+  en: { title: "Project estimate", withdraw: "Withdraw News by mail", withdrawn: "Withdrawn on", ask: "Ask for deletion", asked: "You asked for deletion on" },
+  es: { title: "Presupuesto orientativo", withdraw: "Retirar News by mail", withdrawn: "Retirado el", ask: "Pedir la eliminación", asked: "Pidió la eliminación el" },
+  ro: { title: "Estimare de preț", withdraw: "Retrageți News by mail", withdrawn: "Retras pe", ask: "Cereți ștergerea", asked: "Ați cerut ștergerea pe" },
 };
 
 let service;
@@ -54,7 +54,7 @@ async function submit(locale, { contact, selections } = typical) {
       contact,
       selections,
       estimate: { min: 14400, max: 19400, currency: "EUR" },
-      consents: [{ purpose: "marketing", given: true }],
+      consents: [{ purpose: "marketing", given: true, text: "News by mail" }],
     }),
   });
   const { quoteUrl, pdfUrl } = await response.json();
@@ -139,11 +139,14 @@ for (const colorScheme of ["light", "dark"]) {
   });
 }
 
-test("the firm's texts are shown as text, and long ones fit", async () => {
+test("the firm's texts are shown as text, and long ones and large amounts fit", async () => {
   const file = join(service.folder, "content.json");
   const content = await readFile(file, "utf8");
   const texts = { quoteIntro: "<script>document.title = 'evil'</script> <img src=x onerror=alert(1)>", terms: "W".repeat(2000), thanks: "<b>Thanks</b>" };
-  const documents = JSON.parse(content).filter(({ _id }) => _id !== "quoteTexts");
+  const large = { quoteRules: { currency: "RON", taxPercent: 19.25, roundTo: 0.01 }, ecommerce: { price: 654_321_987.65 } };
+  const documents = JSON.parse(content)
+    .filter(({ _id }) => _id !== "quoteTexts")
+    .map((document) => ({ ...document, ...large[document.slug?.current ?? document._type] }));
   const localized = Object.entries(texts).map(([name, en]) => [name, { en }]);
   const browser = await openBrowser({ viewport: { width: 320, height: 740 } });
   try {
@@ -153,6 +156,7 @@ test("the firm's texts are shown as text, and long ones fit", async () => {
     await page.getByText(texts.quoteIntro).waitFor();
     await page.getByText(texts.terms).waitFor();
     assert.match(await page.title(), /^Project estimate/);
+    await page.getByText("19.25%").first().waitFor();
     assert.ok(await fits(page));
     assert.deepEqual(await violations(page), []);
     assert.deepEqual(faults, []);

@@ -32,7 +32,9 @@ export const en = {
   views: {
     leads: "Leads",
     deliveries: "Deliveries",
+    unfinished: "Unfinished",
     funnel: "Funnel",
+    report: "Results",
     health: "Health",
     people: "People",
     audit: "Audit",
@@ -67,6 +69,7 @@ export const en = {
     busy: "The service is busy or being restarted.",
     conflict: "Somebody else was faster: the lead is now in another state.",
     missing: "It no longer exists. It may have been erased.",
+    stranger: "An owner must be an operator: somebody who has signed in here, or whose address is the name of a token.",
     internal: (reference: string) => `Something went wrong in the service. Reference: ${reference}.`,
     status: (status: number) => `The service responded with an error (${status}).`,
   },
@@ -76,6 +79,7 @@ export const en = {
     newLeads: forms("new lead", "new leads"),
     seconds: forms("second", "seconds"),
     documents: forms("document", "documents"),
+    "announced leads": forms("announced lead", "announced leads"),
     deliveries: forms("delivery", "deliveries"),
     contacts: forms("contact", "contacts"),
     deals: forms("deal", "deals"),
@@ -114,6 +118,19 @@ export const en = {
     WON: "Won",
     LOST: "Lost",
   },
+  results: {
+    OPEN: "Open",
+    WON: "Won",
+    LOST: "Lost",
+    ALL: "Any, without those in review",
+  },
+  lossReasons: {
+    PRICE: "Too expensive",
+    COMPETITOR: "Another firm",
+    POSTPONED: "Postponed or given up",
+    NO_ANSWER: "No answer",
+    OTHER: "Another reason",
+  },
   sorts: {
     NEWEST: "Newest first",
     OLDEST: "Oldest first",
@@ -139,7 +156,7 @@ export const en = {
   },
   priceStates: {
     VERIFIED: "Our price",
-    HONOURED: "Our price before it changed",
+    HONORED: "Our price before it changed",
     UNPRICED: "To be confirmed",
     NOT_VERIFIED: "As the visitor's browser sent it",
   },
@@ -156,8 +173,7 @@ export const en = {
 
   list: {
     label: "List of leads",
-    export: "Export",
-    exportHint: "Save the list as a table for Excel",
+    workbookHint: "Save the whole list as a workbook",
     state: "State",
     anyState: "Any state",
     language: "Language",
@@ -169,6 +185,11 @@ export const en = {
     sort: "Order",
     free: "Without an owner",
     mine: "Mine",
+    due: "Due",
+    anyResult: "Any outcome",
+    quick: "Answered within a day",
+    unknownSource: "Unknown source",
+    noCampaign: "Without a campaign",
     submittedFrom: "Submitted from",
     submittedUntil: "Submitted until",
     amountFrom: "Amount from",
@@ -187,7 +208,7 @@ export const en = {
     reachableAgain: "The service is responding again.",
     choose: "Choose a lead to read it",
     keys: { move: "move", open: "open", search: "search", select: "select", close: "close", reply: "reply", help: "these keys" },
-    inReview: (n: string) => `${n} in review`,
+    waiting: (n: string) => `${n} waiting for a decision`,
   },
   work: {
     title: "Work",
@@ -202,12 +223,20 @@ export const en = {
     note: "Note for the team",
     addNote: "Add note",
     noted: "The note was added.",
+    followUp: "Come back on",
+    followUpSet: (day: string) => `It is due on ${day}.`,
+    followUpRemoved: "The date was removed.",
+    answered: "First answer",
+    notAnswered: "Not yet",
   },
   outcome: {
     title: "Outcome",
     amount: "Amount",
+    unreadable: (example: string) => `Type the amount like ${example}`,
     currency: "Currency",
     saved: "The outcome was saved.",
+    lossReason: "Why it was lost",
+    lossNote: "In a sentence",
     crm: "from the CRM",
     operator: "by an operator",
   },
@@ -246,12 +275,6 @@ export const en = {
       UNAVAILABLE: "It could not be stored. Please try again.",
     },
   },
-  exporting: {
-    progress: (leads: string) => `Exporting … ${leads} so far`,
-    done: (leads: string) => `${leads} exported.`,
-    stopped: (why: string) => `The export stopped: ${why}`,
-    canceled: "The export was canceled.",
-  },
 
   lead: {
     label: "Lead",
@@ -263,11 +286,13 @@ export const en = {
     pdfSaved: "The PDF was saved.",
     deletionRequested: "Deletion requested",
     deletionAsked: (day: string) =>
-      `The visitor asked for the deletion of this lead on ${day}. Check that the request is genuine, then erase the person's data or reply.`,
+      `The visitor asked for the deletion of this lead on ${day}. Check that the request is genuine, then erase the lead or decline. The law allows a month.`,
     contact: "Contact",
     email: "E-mail",
     phone: "Phone",
     inCRM: "As typed. The CRM has it in the quote properties: an existing contact keeps its own name, phone and company.",
+    crmContact: "Contact",
+    crmDeal: "Deal",
     noMail: "No mail",
     noMailBecause: (reason: string) => `The visitor received none: ${reason}.`,
     correct: "Correct the address and send again",
@@ -287,6 +312,9 @@ export const en = {
     sameVisit: "Other requests from this visit",
     noPrice: "no price",
     parts: { minimum: "Raised to the minimum", rounding: "Rounding" },
+    tax: "tax",
+    included: "included in the price",
+    total: "Total with tax",
     history: "History",
   },
   consents: {
@@ -351,9 +379,34 @@ export const en = {
     limited: "it asked us to slow down",
     refused: "it does not accept our access, which an administrator has to renew",
     rejected: "it refused the data of this lead",
+    said: (detail: string) => `it says “${detail}”`,
     trouble: "it had an internal problem",
     unreachable: "it could not be reached",
     unknown: "the reason is not known",
+  },
+  events: {
+    CREATED: "New lead",
+    CORRECTED: "Corrected address",
+    CONSENT_WITHDRAWN: "Withdrawn consent",
+    DELETION_REQUESTED: "Request for deletion",
+    DELETION_DECLINED: "Deletion declined",
+    OUTCOME: "Outcome",
+    ERASED: "Erasure",
+  },
+  deletion: {
+    decline: "Decline",
+    question: "Decline the deletion?",
+    hint: "The visitor reads your reason on the quote's page and in a mail, with the right to complain. Write in the visitor's language.",
+    reason: "Why the data stay, for the visitor",
+    done: "The request was declined.",
+    notMailed: "No mail is sent: write to the visitor.",
+    declined: (day: string, reason: string) => `Deletion declined on ${day}: ${reason}`,
+  },
+  unfinished: {
+    intro: "Visitors who agreed to be contacted about their choices, typed an address and left. They disappear with the retention of sessions, a withdrawal or an erasure.",
+    none: "Nobody has left unfinished",
+    noneHint: "Visitors are listed here if they agreed to it in the calculator.",
+    left: "Last seen",
   },
   deliveries: {
     intro: "Every lead goes to the CMS and the CRM. Deliveries that have not arrived yet are listed here.",
@@ -371,6 +424,8 @@ export const en = {
 
   erase: {
     open: "Erase this person …",
+    openLead: "Erase only this request …",
+    questionLead: "Erase this request?",
     question: "Erase this person?",
     erased: "Erased",
     partly: "Not everything could be erased",
@@ -385,13 +440,14 @@ export const en = {
     remains: "Still to be done by hand:",
     perhaps: (unit: string) => `${unit}, if there are any`,
     places: {
-      deliveries: "Waiting and past deliveries",
-      cms: "CMS",
-      crm: "CRM",
-      mail: "Mails in files",
-      database: "Database",
-      cache: "Cache",
-    } as Record<string, string>,
+      DELIVERIES: "Waiting and past deliveries",
+      CMS: "CMS",
+      CRM: "CRM",
+      MAIL: "Mails in files",
+      DATABASE: "Database",
+      WEBHOOK: "Receiver of the lead webhook",
+      CACHE: "Cache",
+    },
   },
 
   funnel: {
@@ -400,6 +456,7 @@ export const en = {
     lastTouch: "Last source",
     firstTouch: "First source",
     none: "There were no visitors in this period",
+    untracked: (n: string, leads: string) => `${n} of ${leads} came without a tracked visit: the steps above do not count them.`,
     steps: {
       VISITED: "Opened the calculator",
       CHOSE: "Chose something",
@@ -429,6 +486,20 @@ export const en = {
     source: "Source and campaign",
     estimates: "Estimates",
     worth: "Worth from",
+  },
+
+  report: {
+    intro:
+      "What became of leads, and how soon they were answered. Each number opens its leads. Leads in review or rejected do not count.",
+    by: "Group by",
+    groups: { MONTH: "Month", SOURCE: "Source", CAMPAIGN: "Campaign", OWNER: "Owner" },
+    none: "There were no leads in this period",
+    leads: "Leads",
+    withinDay: "Answered within a day",
+    median: "Median to the first answer",
+    amount: "Won amounts",
+    total: "Total",
+    others: "All others",
   },
 
   health: {
@@ -485,10 +556,13 @@ export const en = {
       RESENT: "sent again",
       WITHDRAWN: "withdrew a consent of",
       DELETION_REQUESTED: "asked for the deletion of",
+      DELETION_DECLINED: "declined the deletion of",
       OUTCOME: "set the outcome of",
       ASSIGNED: "assigned",
       STATUS: "set the status of",
       NOTE: "noted on",
+      ANSWERED: "answered",
+      FOLLOW_UP: "set the date to come back to",
       ERASED: "erased",
       LOGIN_ENDED: "ended a login",
       PRUNED: "deleted old entries",
@@ -496,9 +570,10 @@ export const en = {
   },
 
   logins: {
-    intro: "Operators who are signed in with an account. A login lasts twelve hours at most.",
+    intro: "Operators who are signed in with an account. A login lasts twelve hours at most. An assistant's access lasts until it is not used for 30 days.",
     none: "Nobody is signed in with an account",
     roles: { VIEWER: "Viewer", SALES: "Sales", ADMIN: "Admin" },
+    by: "through",
     time: (since: string, until: string) => `since ${since}, until ${until}`,
     end: "End",
     ended: "The login was ended.",
@@ -516,6 +591,7 @@ export const en = {
     WAITING_LIMIT: "50 mails to this network are already waiting",
     SERVICE_LIMIT: "the hourly limit VISITOR_MAILS_PER_HOUR was reached",
     UNCONFIRMED: "it was sent but not confirmed, so it may have arrived",
+    REFUSED: "the mail server did not accept it, maybe because of a setting, a limit or an outage",
     FAILED: "an attempt failed",
   },
 
@@ -524,6 +600,16 @@ export const en = {
     "lead events": "changes of leads",
     "the same session": "of the same session",
     "the same address": "of the same address",
+    "the CRM keeps these without the person, because sales moved them on":
+      "the CRM keeps these without the person, because sales moved them on",
+    "deals that people copied, without our personal properties; the CRM's history may have former values":
+      "deals that people copied, without our personal properties; the CRM's history may have former values",
+    "contacts that people maintain or others have, without our properties; the CRM's history may have former values":
+      "contacts that people maintain or others have, without our properties; the CRM's history may have former values",
+    "documents in the CMS with this address, whose leads have another one":
+      "documents in the CMS with this address, whose leads have another one",
+    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
+      "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set",
     "PDFs of all visitors; the others are rendered again on request":
       "PDFs of all visitors; the others are rendered again on request",
     "backups until they are removed: after a restore, erase again":
@@ -536,6 +622,8 @@ export const en = {
       "what HubSpot keeps of deals: former values, and what your team has added",
     "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
       "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
+    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
+      "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL",
     "PDFs in the memory of other instances, for at most an hour":

@@ -24,7 +24,9 @@ export const es: Words = {
   views: {
     leads: "Leads",
     deliveries: "Envíos",
+    unfinished: "Sin terminar",
     funnel: "Embudo",
+    report: "Resultados",
     health: "Estado",
     people: "Personas",
     audit: "Auditoría",
@@ -59,6 +61,7 @@ export const es: Words = {
     busy: "El servicio está ocupado o se está reiniciando.",
     conflict: "Alguien se te ha adelantado: el lead está ahora en otro estado.",
     missing: "Ya no existe. Puede que se haya borrado.",
+    stranger: "El responsable tiene que ser un operador: alguien que ya entró aquí o cuya dirección es el nombre de un token.",
     internal: (reference) => `Algo ha fallado en el servicio. Referencia: ${reference}.`,
     status: (status) => `El servicio ha respondido con un error (${status}).`,
   },
@@ -68,6 +71,7 @@ export const es: Words = {
     newLeads: forms("lead nuevo", "leads nuevos"),
     seconds: forms("segundo", "segundos"),
     documents: forms("documento", "documentos"),
+    "announced leads": forms("lead notificado", "leads notificados"),
     deliveries: forms("envío", "envíos"),
     contacts: forms("contacto", "contactos"),
     deals: forms("negocio", "negocios"),
@@ -106,6 +110,19 @@ export const es: Words = {
     WON: "Ganado",
     LOST: "Perdido",
   },
+  results: {
+    OPEN: "Abierto",
+    WON: "Ganado",
+    LOST: "Perdido",
+    ALL: "Cualquiera, sin los que están en revisión",
+  },
+  lossReasons: {
+    PRICE: "Demasiado caro",
+    COMPETITOR: "Otra empresa",
+    POSTPONED: "Aplazado o abandonado",
+    NO_ANSWER: "Sin respuesta",
+    OTHER: "Otro motivo",
+  },
   sorts: {
     NEWEST: "Más recientes",
     OLDEST: "Más antiguos",
@@ -131,7 +148,7 @@ export const es: Words = {
   },
   priceStates: {
     VERIFIED: "Precio nuestro",
-    HONOURED: "Precio nuestro anterior al cambio",
+    HONORED: "Precio nuestro anterior al cambio",
     UNPRICED: "Por confirmar",
     NOT_VERIFIED: "Tal como lo envió el navegador del visitante",
   },
@@ -148,8 +165,7 @@ export const es: Words = {
 
   list: {
     label: "Lista de leads",
-    export: "Exportar",
-    exportHint: "Guardar la lista como tabla para Excel",
+    workbookHint: "Guardar toda la lista como hoja de cálculo",
     state: "Estado",
     anyState: "Todos los estados",
     language: "Idioma",
@@ -161,6 +177,11 @@ export const es: Words = {
     sort: "Orden",
     free: "Sin responsable",
     mine: "Mías",
+    due: "Pendiente hoy",
+    anyResult: "Cualquier resultado",
+    quick: "Respondido en un día",
+    unknownSource: "Fuente desconocida",
+    noCampaign: "Sin campaña",
     submittedFrom: "Recibidos desde",
     submittedUntil: "Recibidos hasta",
     amountFrom: "Importe desde",
@@ -179,7 +200,7 @@ export const es: Words = {
     reachableAgain: "El servicio vuelve a responder.",
     choose: "Elige un lead para leerlo",
     keys: { move: "mover", open: "abrir", search: "buscar", select: "seleccionar", close: "cerrar", reply: "responder", help: "estas teclas" },
-    inReview: (n) => `${n} en revisión`,
+    waiting: (n: string) => `${n} a la espera de una decisión`,
   },
   work: {
     title: "Gestión",
@@ -194,12 +215,20 @@ export const es: Words = {
     note: "Nota para el equipo",
     addNote: "Añadir nota",
     noted: "La nota se ha añadido.",
+    followUp: "Volver el",
+    followUpSet: (day) => `Quedará pendiente el ${day}.`,
+    followUpRemoved: "La fecha se ha quitado.",
+    answered: "Primera respuesta",
+    notAnswered: "Aún no",
   },
   outcome: {
     title: "Resultado",
     amount: "Importe",
+    unreadable: (example: string) => `Escriba el importe así: ${example}`,
     currency: "Moneda",
     saved: "El resultado se ha guardado.",
+    lossReason: "Por qué se perdió",
+    lossNote: "En una frase",
     crm: "según el CRM",
     operator: "según un operador",
   },
@@ -238,12 +267,6 @@ export const es: Words = {
       UNAVAILABLE: "No se ha podido guardar ahora. Inténtalo de nuevo.",
     },
   },
-  exporting: {
-    progress: (leads) => `Exportando… ${leads} hasta ahora`,
-    done: (leads) => `Exportación terminada: ${leads}.`,
-    stopped: (why) => `La exportación se ha detenido: ${why}`,
-    canceled: "La exportación se ha cancelado.",
-  },
 
   lead: {
     label: "Lead",
@@ -255,11 +278,13 @@ export const es: Words = {
     pdfSaved: "El PDF se ha guardado.",
     deletionRequested: "Eliminación pedida",
     deletionAsked: (day: string) =>
-      `El visitante pidió la eliminación de esta solicitud el ${day}. Compruebe que la petición es auténtica y borre los datos de la persona o responda.`,
+      `El visitante pidió la eliminación de esta solicitud el ${day}. Comprueba que la petición es auténtica y borra la solicitud o deniega la petición. La ley concede un mes.`,
     contact: "Contacto",
     email: "Correo",
     phone: "Teléfono",
     inCRM: "Tal como se escribió. En el CRM está en las propiedades del presupuesto: un contacto que ya existía conserva su nombre, teléfono y empresa.",
+    crmContact: "Contacto",
+    crmDeal: "Negocio",
     noMail: "Sin correo",
     noMailBecause: (reason) => `El visitante no recibió ninguno: ${reason}.`,
     correct: "Corregir la dirección y enviar de nuevo",
@@ -279,6 +304,9 @@ export const es: Words = {
     sameVisit: "Otras solicitudes de esta visita",
     noPrice: "sin precio",
     parts: { minimum: "Hasta el mínimo", rounding: "Redondeo" },
+    tax: "de impuestos",
+    included: "incluido en el precio",
+    total: "Total con impuestos",
     history: "Historial",
   },
   consents: {
@@ -343,9 +371,34 @@ export const es: Words = {
     limited: "ha pedido que vayamos más despacio",
     refused: "no acepta nuestro acceso; un administrador tiene que renovarlo",
     rejected: "ha rechazado los datos de este lead",
+    said: (detail: string) => `responde: «${detail}»`,
     trouble: "ha tenido un problema propio",
     unreachable: "no se ha podido contactar con el sistema",
     unknown: "se desconoce el motivo",
+  },
+  events: {
+    CREATED: "Nueva solicitud",
+    CORRECTED: "Dirección corregida",
+    CONSENT_WITHDRAWN: "Consentimiento retirado",
+    DELETION_REQUESTED: "Petición de eliminación",
+    DELETION_DECLINED: "Eliminación denegada",
+    OUTCOME: "Resultado",
+    ERASED: "Eliminación",
+  },
+  deletion: {
+    decline: "Denegar",
+    question: "¿Denegar la eliminación?",
+    hint: "El visitante lee el motivo en la página del presupuesto y en un correo, junto con su derecho a reclamar. Escribe en el idioma del visitante.",
+    reason: "Por qué se conservan los datos, para el visitante",
+    done: "La petición se denegó.",
+    notMailed: "No se envía ningún correo: escribe al visitante.",
+    declined: (day: string, reason: string) => `Eliminación denegada el ${day}: ${reason}`,
+  },
+  unfinished: {
+    intro: "Visitantes que aceptaron que se les contactara por sus opciones, escribieron una dirección y se fueron. Desaparecen al vencer la conservación de las sesiones, con una retirada o con una eliminación.",
+    none: "Nadie se ha ido sin terminar",
+    noneHint: "Aquí aparecen los visitantes que lo aceptaron en la calculadora.",
+    left: "Última visita",
   },
   deliveries: {
     intro: "Cada lead va al CMS y al CRM. Aquí está lo que aún no ha llegado.",
@@ -363,6 +416,8 @@ export const es: Words = {
 
   erase: {
     open: "Borrar a esta persona…",
+    openLead: "Borrar solo esta solicitud…",
+    questionLead: "¿Borrar esta solicitud?",
     question: "¿Borrar a esta persona?",
     erased: "Borrado",
     partly: "No se ha podido borrar todo",
@@ -377,12 +432,13 @@ export const es: Words = {
     remains: "Queda por hacer a mano:",
     perhaps: (unit) => `${unit}, si los hay`,
     places: {
-      deliveries: "Envíos pendientes y pasados",
-      cms: "CMS",
-      crm: "CRM",
-      mail: "Correos en archivos",
-      database: "Base de datos",
-      cache: "Caché",
+      DELIVERIES: "Envíos pendientes y pasados",
+      CMS: "CMS",
+      CRM: "CRM",
+      MAIL: "Correos en archivos",
+      DATABASE: "Base de datos",
+      WEBHOOK: "Receptor del webhook",
+      CACHE: "Caché",
     },
   },
 
@@ -392,6 +448,7 @@ export const es: Words = {
     lastTouch: "Última fuente",
     firstTouch: "Primera fuente",
     none: "No hubo visitantes en este periodo",
+    untracked: (n, leads) => `Sin visita registrada: ${n} de ${leads}. Los pasos de arriba no los cuentan.`,
     steps: {
       VISITED: "Abrió la calculadora",
       CHOSE: "Eligió algo",
@@ -421,6 +478,20 @@ export const es: Words = {
     source: "Fuente y campaña",
     estimates: "Estimaciones",
     worth: "Valor desde",
+  },
+
+  report: {
+    intro:
+      "Qué fue de los leads y cuánto se tardó en responder. Cada número abre sus leads. No cuentan los que están en revisión ni los rechazados.",
+    by: "Agrupar por",
+    groups: { MONTH: "Mes", SOURCE: "Fuente", CAMPAIGN: "Campaña", OWNER: "Responsable" },
+    none: "No hubo leads en este periodo",
+    leads: "Leads",
+    withinDay: "Respondidos en un día",
+    median: "Mediana hasta la primera respuesta",
+    amount: "Importes ganados",
+    total: "Total",
+    others: "Todos los demás",
   },
 
   health: {
@@ -477,10 +548,13 @@ export const es: Words = {
       RESENT: "envió de nuevo",
       WITHDRAWN: "retiró un consentimiento de",
       DELETION_REQUESTED: "pidió la eliminación de",
+      DELETION_DECLINED: "denegó la eliminación de",
       OUTCOME: "indicó el resultado de",
       ASSIGNED: "asignó",
       STATUS: "cambió la gestión de",
       NOTE: "anotó en",
+      ANSWERED: "respondió a",
+      FOLLOW_UP: "cambió la fecha para volver a",
       ERASED: "borró",
       LOGIN_ENDED: "terminó una sesión",
       PRUNED: "borró entradas antiguas",
@@ -488,9 +562,10 @@ export const es: Words = {
   },
 
   logins: {
-    intro: "Quién ha entrado con una cuenta. Una sesión dura doce horas como máximo.",
+    intro: "Quién ha entrado con una cuenta. Una sesión dura doce horas como máximo. El acceso de un asistente dura hasta 30 días sin uso.",
     none: "Nadie ha entrado con una cuenta",
     roles: { VIEWER: "Consulta", SALES: "Ventas", ADMIN: "Administración" },
+    by: "por medio de",
     time: (since, until) => `desde ${since}, hasta ${until}`,
     end: "Terminar",
     ended: "La sesión ha terminado.",
@@ -508,6 +583,7 @@ export const es: Words = {
     WAITING_LIMIT: "ya esperan 50 correos a esta red",
     SERVICE_LIMIT: "se alcanzó el límite por hora de VISITOR_MAILS_PER_HOUR",
     UNCONFIRMED: "se envió, pero no se confirmó, así que puede haber llegado",
+    REFUSED: "el servidor de correo no lo aceptó, quizá por un ajuste, un límite o una avería",
     FAILED: "un intento falló",
   },
 
@@ -515,6 +591,16 @@ export const es: Words = {
     "lead events": "cambios de leads",
     "the same session": "de la misma sesión",
     "the same address": "de la misma dirección",
+    "the CRM keeps these without the person, because sales moved them on":
+      "el CRM conserva estos sin la persona, porque ventas los hizo avanzar",
+    "deals that people copied, without our personal properties; the CRM's history may have former values":
+      "negocios copiados a mano, sin nuestras propiedades personales; el historial del CRM puede tener valores anteriores",
+    "contacts that people maintain or others have, without our properties; the CRM's history may have former values":
+      "contactos mantenidos a mano o de otras personas, sin nuestras propiedades; el historial del CRM puede tener valores anteriores",
+    "documents in the CMS with this address, whose leads have another one":
+      "documentos del CMS con esta dirección, cuyas solicitudes tienen otra",
+    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
+      "el receptor de estos leads no recibe aviso: LEAD_WEBHOOK_URL no está configurado",
     "PDFs of all visitors; the others are rendered again on request":
       "los PDF de todos los visitantes; los demás se generan de nuevo cuando se piden",
     "backups until they are removed: after a restore, erase again":
@@ -527,6 +613,8 @@ export const es: Words = {
       "lo que HubSpot conserva de los negocios: los valores anteriores y lo que su equipo ha añadido",
     "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
       "los negocios en HubSpot, si HUBSPOT_DEAL_STAGE estuvo definido antes: vuelva a definirlo para borrarlos",
+    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
+      "siteapi.db en DATA_DIR, la base de datos anterior a PostgreSQL: elimínela",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "las filas eliminadas de PostgreSQL hasta el próximo VACUUM, y su WAL archivado",
     "PDFs in the memory of other instances, for at most an hour":

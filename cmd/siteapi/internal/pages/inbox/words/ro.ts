@@ -24,7 +24,9 @@ export const ro: Words = {
   views: {
     leads: "Lead-uri",
     deliveries: "Livrări",
+    unfinished: "Neterminate",
     funnel: "Pâlnie",
+    report: "Rezultate",
     health: "Stare",
     people: "Persoane",
     audit: "Audit",
@@ -59,6 +61,7 @@ export const ro: Words = {
     busy: "Serviciul este ocupat sau se repornește.",
     conflict: "Cineva a fost mai rapid: lead-ul este acum în altă stare.",
     missing: "Nu mai există. Poate a fost șters.",
+    stranger: "Responsabilul trebuie să fie un operator: cineva care s-a autentificat aici sau a cărui adresă este numele unui token.",
     internal: (reference) => `Ceva nu a mers la serviciu. Referința este ${reference}.`,
     status: (status) => `Serviciul a răspuns cu o eroare (${status}).`,
   },
@@ -68,6 +71,7 @@ export const ro: Words = {
     newLeads: forms("lead nou", "de lead-uri noi", "lead-uri noi"),
     seconds: forms("secundă", "de secunde", "secunde"),
     documents: forms("document", "de documente", "documente"),
+    "announced leads": forms("lead anunțat", "de lead-uri anunțate", "lead-uri anunțate"),
     deliveries: forms("livrare", "de livrări", "livrări"),
     contacts: forms("contact", "de contacte", "contacte"),
     deals: forms("tranzacție", "de tranzacții", "tranzacții"),
@@ -106,6 +110,19 @@ export const ro: Words = {
     WON: "Câștigat",
     LOST: "Pierdut",
   },
+  results: {
+    OPEN: "Deschis",
+    WON: "Câștigat",
+    LOST: "Pierdut",
+    ALL: "Oricare, fără cele în verificare",
+  },
+  lossReasons: {
+    PRICE: "Prea scump",
+    COMPETITOR: "Altă firmă",
+    POSTPONED: "Amânat sau abandonat",
+    NO_ANSWER: "Fără răspuns",
+    OTHER: "Alt motiv",
+  },
   sorts: {
     NEWEST: "Cele mai noi",
     OLDEST: "Cele mai vechi",
@@ -131,7 +148,7 @@ export const ro: Words = {
   },
   priceStates: {
     VERIFIED: "Prețul nostru",
-    HONOURED: "Prețul nostru dinainte de schimbare",
+    HONORED: "Prețul nostru dinainte de schimbare",
     UNPRICED: "De confirmat",
     NOT_VERIFIED: "Așa cum l-a trimis browserul vizitatorului",
   },
@@ -148,8 +165,7 @@ export const ro: Words = {
 
   list: {
     label: "Lista de lead-uri",
-    export: "Exportă",
-    exportHint: "Salvează lista ca tabel pentru Excel",
+    workbookHint: "Salvează toată lista ca foaie de calcul",
     state: "Stare",
     anyState: "Orice stare",
     language: "Limbă",
@@ -161,6 +177,11 @@ export const ro: Words = {
     sort: "Ordine",
     free: "Fără responsabil",
     mine: "Ale mele",
+    due: "De revenit azi",
+    anyResult: "Orice rezultat",
+    quick: "Cu răspuns într-o zi",
+    unknownSource: "Sursă necunoscută",
+    noCampaign: "Fără campanie",
     submittedFrom: "Primite de la",
     submittedUntil: "Primite până la",
     amountFrom: "Sumă de la",
@@ -179,7 +200,7 @@ export const ro: Words = {
     reachableAgain: "Serviciul răspunde din nou.",
     choose: "Alege un lead ca să îl citești",
     keys: { move: "mută", open: "deschide", search: "caută", select: "selectează", close: "închide", reply: "răspunde", help: "aceste taste" },
-    inReview: (n) => `${n} în verificare`,
+    waiting: (n: string) => `${n} în așteptarea unei decizii`,
   },
   work: {
     title: "Lucru",
@@ -194,12 +215,20 @@ export const ro: Words = {
     note: "Notă pentru echipă",
     addNote: "Adaugă nota",
     noted: "Nota a fost adăugată.",
+    followUp: "De revenit la",
+    followUpSet: (day) => `Este de revenit pe ${day}.`,
+    followUpRemoved: "Data a fost ștearsă.",
+    answered: "Primul răspuns",
+    notAnswered: "Încă nu",
   },
   outcome: {
     title: "Rezultat",
     amount: "Sumă",
+    unreadable: (example: string) => `Scrieți suma astfel: ${example}`,
     currency: "Monedă",
     saved: "Rezultatul a fost salvat.",
+    lossReason: "De ce s-a pierdut",
+    lossNote: "Într-o propoziție",
     crm: "din CRM",
     operator: "de la un operator",
   },
@@ -238,12 +267,6 @@ export const ro: Words = {
       UNAVAILABLE: "Nu s-a putut salva acum. Încearcă din nou.",
     },
   },
-  exporting: {
-    progress: (leads) => `Se exportă… până acum ${leads}`,
-    done: (leads) => `Export încheiat: ${leads}.`,
-    stopped: (why) => `Exportul s-a oprit: ${why}`,
-    canceled: "Exportul a fost anulat.",
-  },
 
   lead: {
     label: "Lead",
@@ -255,11 +278,13 @@ export const ro: Words = {
     pdfSaved: "PDF-ul a fost salvat.",
     deletionRequested: "Ștergere cerută",
     deletionAsked: (day: string) =>
-      `Vizitatorul a cerut ștergerea acestei solicitări pe ${day}. Verificați că cererea este autentică, apoi ștergeți datele persoanei sau răspundeți.`,
+      `Vizitatorul a cerut ștergerea acestei solicitări pe ${day}. Verifică dacă cererea este autentică, apoi șterge solicitarea sau refuză cererea. Legea acordă o lună.`,
     contact: "Contact",
     email: "E-mail",
     phone: "Telefon",
     inCRM: "Așa cum s-a scris. În CRM se află în proprietățile de ofertă: un contact care exista deja își păstrează numele, telefonul și compania.",
+    crmContact: "Contact",
+    crmDeal: "Tranzacție",
     noMail: "Fără e-mail",
     noMailBecause: (reason) => `Vizitatorul nu a primit niciunul: ${reason}.`,
     correct: "Corectează adresa și trimite din nou",
@@ -279,6 +304,9 @@ export const ro: Words = {
     sameVisit: "Alte cereri din această vizită",
     noPrice: "fără preț",
     parts: { minimum: "Până la minim", rounding: "Rotunjire" },
+    tax: "taxe",
+    included: "incluse în preț",
+    total: "Total cu taxe",
     history: "Istoric",
   },
   consents: {
@@ -343,9 +371,34 @@ export const ro: Words = {
     limited: "ne-a cerut să încetinim",
     refused: "nu ne acceptă accesul; un administrator trebuie să îl reînnoiască",
     rejected: "a refuzat datele acestui lead",
+    said: (detail: string) => `răspunde: „${detail}”`,
     trouble: "a avut o problemă proprie",
     unreachable: "nu a putut fi contactat",
     unknown: "motivul nu este cunoscut",
+  },
+  events: {
+    CREATED: "Lead nou",
+    CORRECTED: "Adresă corectată",
+    CONSENT_WITHDRAWN: "Consimțământ retras",
+    DELETION_REQUESTED: "Cerere de ștergere",
+    DELETION_DECLINED: "Ștergere refuzată",
+    OUTCOME: "Rezultat",
+    ERASED: "Ștergere",
+  },
+  deletion: {
+    decline: "Refuză",
+    question: "Refuzi ștergerea?",
+    hint: "Vizitatorul citește motivul pe pagina ofertei și într-un e-mail, împreună cu dreptul de a depune o plângere. Scrie în limba vizitatorului.",
+    reason: "De ce se păstrează datele, pentru vizitator",
+    done: "Cererea a fost refuzată.",
+    notMailed: "Nu se trimite niciun e-mail: scrie-i vizitatorului.",
+    declined: (day: string, reason: string) => `Ștergere refuzată pe ${day}: ${reason}`,
+  },
+  unfinished: {
+    intro: "Vizitatori care au acceptat să fie contactați în legătură cu opțiunile lor, au scris o adresă și au plecat. Dispar odată cu expirarea sesiunilor, cu o retragere sau cu o ștergere.",
+    none: "Nimeni nu a plecat fără să termine",
+    noneHint: "Aici apar vizitatorii care au acceptat acest lucru în calculator.",
+    left: "Ultima vizită",
   },
   deliveries: {
     intro: "Fiecare lead ajunge în CMS și în CRM. Aici este ce nu a ajuns încă.",
@@ -363,6 +416,8 @@ export const ro: Words = {
 
   erase: {
     open: "Șterge această persoană…",
+    openLead: "Șterge doar această cerere…",
+    questionLead: "Ștergi această cerere?",
     question: "Ștergi această persoană?",
     erased: "Șters",
     partly: "Nu s-a putut șterge totul",
@@ -377,12 +432,13 @@ export const ro: Words = {
     remains: "De făcut manual:",
     perhaps: (unit) => `${unit}, dacă există`,
     places: {
-      deliveries: "Livrări în așteptare și trecute",
-      cms: "CMS",
-      crm: "CRM",
-      mail: "E-mailuri în fișiere",
-      database: "Baza de date",
-      cache: "Cache",
+      DELIVERIES: "Livrări în așteptare și trecute",
+      CMS: "CMS",
+      CRM: "CRM",
+      MAIL: "E-mailuri în fișiere",
+      DATABASE: "Baza de date",
+      WEBHOOK: "Destinatarul webhookului",
+      CACHE: "Cache",
     },
   },
 
@@ -392,6 +448,7 @@ export const ro: Words = {
     lastTouch: "Ultima sursă",
     firstTouch: "Prima sursă",
     none: "Nu au fost vizitatori în această perioadă",
+    untracked: (n, leads) => `Fără vizită înregistrată: ${n} din ${leads}. Pașii de mai sus nu le numără.`,
     steps: {
       VISITED: "A deschis calculatorul",
       CHOSE: "A ales ceva",
@@ -421,6 +478,20 @@ export const ro: Words = {
     source: "Sursă și campanie",
     estimates: "Estimări",
     worth: "Valoare de la",
+  },
+
+  report: {
+    intro:
+      "Ce s-a ales de lead-uri și cât de repede s-a răspuns. Fiecare număr deschide lead-urile lui. Cele în verificare sau respinse nu se numără.",
+    by: "Grupează după",
+    groups: { MONTH: "Lună", SOURCE: "Sursă", CAMPAIGN: "Campanie", OWNER: "Responsabil" },
+    none: "Nu au fost lead-uri în această perioadă",
+    leads: "Lead-uri",
+    withinDay: "Cu răspuns într-o zi",
+    median: "Mediana până la primul răspuns",
+    amount: "Sume câștigate",
+    total: "Total",
+    others: "Toate celelalte",
   },
 
   health: {
@@ -477,10 +548,13 @@ export const ro: Words = {
       RESENT: "a trimis din nou",
       WITHDRAWN: "a retras un consimțământ pentru",
       DELETION_REQUESTED: "a cerut ștergerea pentru",
+      DELETION_DECLINED: "a refuzat ștergerea pentru",
       OUTCOME: "a stabilit rezultatul pentru",
       ASSIGNED: "a atribuit",
       STATUS: "a schimbat etapa pentru",
       NOTE: "a notat la",
+      ANSWERED: "a răspuns la",
+      FOLLOW_UP: "a schimbat data revenirii la",
       ERASED: "a șters",
       LOGIN_ENDED: "a încheiat o sesiune",
       PRUNED: "a șters intrări vechi",
@@ -488,9 +562,10 @@ export const ro: Words = {
   },
 
   logins: {
-    intro: "Cine a intrat cu un cont. O sesiune durează cel mult douăsprezece ore.",
+    intro: "Cine a intrat cu un cont. O sesiune durează cel mult douăsprezece ore. Accesul unui asistent durează până la 30 de zile fără utilizare.",
     none: "Nimeni nu a intrat cu un cont",
     roles: { VIEWER: "Consultare", SALES: "Vânzări", ADMIN: "Administrare" },
+    by: "prin",
     time: (since, until) => `de la ${since}, până la ${until}`,
     end: "Încheie",
     ended: "Sesiunea s-a încheiat.",
@@ -508,6 +583,7 @@ export const ro: Words = {
     WAITING_LIMIT: "50 de e-mailuri către această rețea așteaptă deja",
     SERVICE_LIMIT: "s-a atins limita pe oră din VISITOR_MAILS_PER_HOUR",
     UNCONFIRMED: "a fost trimisă, dar nu a fost confirmată, așa că este posibil să fi ajuns",
+    REFUSED: "serverul de e-mail nu l-a acceptat, poate din cauza unei setări, a unei limite sau a unei întreruperi",
     FAILED: "o încercare a eșuat",
   },
 
@@ -515,6 +591,16 @@ export const ro: Words = {
     "lead events": "schimbări ale lead-urilor",
     "the same session": "din aceeași sesiune",
     "the same address": "de la aceeași adresă",
+    "the CRM keeps these without the person, because sales moved them on":
+      "CRM-ul le păstrează fără persoană, pentru că vânzările le-au dus mai departe",
+    "deals that people copied, without our personal properties; the CRM's history may have former values":
+      "tranzacții copiate manual, fără proprietățile noastre personale; istoricul CRM-ului poate avea valori vechi",
+    "contacts that people maintain or others have, without our properties; the CRM's history may have former values":
+      "contacte întreținute manual sau ale altor persoane, fără proprietățile noastre; istoricul CRM-ului poate avea valori vechi",
+    "documents in the CMS with this address, whose leads have another one":
+      "documente din CMS cu această adresă, ale căror cereri au alta",
+    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
+      "destinatarul acestor lead-uri nu este anunțat: LEAD_WEBHOOK_URL nu este setat",
     "PDFs of all visitors; the others are rendered again on request":
       "PDF-urile tuturor vizitatorilor; celelalte se generează din nou la cerere",
     "backups until they are removed: after a restore, erase again":
@@ -527,6 +613,8 @@ export const ro: Words = {
       "ce păstrează HubSpot din tranzacții: valorile anterioare și ce a adăugat echipa dumneavoastră",
     "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
       "tranzacțiile din HubSpot, dacă HUBSPOT_DEAL_STAGE a fost setat înainte: setați-l din nou ca să le ștergeți",
+    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
+      "siteapi.db din DATA_DIR, baza de date dinainte de PostgreSQL: ștergeți-o",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "rândurile eliminate din PostgreSQL până la următorul VACUUM și WAL-ul arhivat",
     "PDFs in the memory of other instances, for at most an hour":
