@@ -30,6 +30,7 @@ const (
 	CallbackPath = Path + "/callback"
 	OperatorPath = Path + "/operator"
 	GraphQLPath  = Path + "/graphql"
+	WorkbookPath = Path + "/leads.xlsx"
 )
 
 const (
@@ -40,11 +41,12 @@ const (
 
 // Options configures the inbox.
 type Options struct {
-	Tokens  []request.OperatorToken // tokens that log their holders in
-	SignIn  *SignIn                 // nil: single sign-on is off
-	GraphQL http.Handler            // serves GraphQLPath
-	Page    http.Handler            // serves GET and HEAD of all other paths
-	Now     func() time.Time
+	Tokens   []request.OperatorToken // tokens that log their holders in
+	SignIn   *SignIn                 // nil: single sign-on is off
+	GraphQL  http.Handler            // serves GraphQLPath
+	Workbook http.Handler            // serves WorkbookPath
+	Page     http.Handler            // serves GET and HEAD of all other paths
+	Now      func() time.Time
 }
 
 type handler struct{ Options }
@@ -58,10 +60,17 @@ func New(o Options) http.Handler {
 	if o.SignIn != nil {
 		login[http.MethodGet] = http.HandlerFunc(o.SignIn.begin)
 		mux.Handle(CallbackPath, rest.Methods{http.MethodGet: http.HandlerFunc(o.SignIn.callback)})
+		if o.SignIn.MCPSignIn {
+			mux.Handle(AssistantPath, rest.Methods{
+				http.MethodGet:  http.HandlerFunc(o.SignIn.ask),
+				http.MethodPost: http.HandlerFunc(o.SignIn.decide),
+			})
+		}
 	}
 	mux.Handle(LoginPath, login)
 	mux.Handle(OperatorPath, rest.Methods{http.MethodGet: h.authenticate(http.HandlerFunc(describe))})
 	mux.Handle(GraphQLPath, rest.Methods{http.MethodPost: h.authenticate(o.GraphQL)})
+	mux.Handle(WorkbookPath, rest.Methods{http.MethodGet: h.authenticate(o.Workbook)})
 	mux.Handle("/", rest.Methods{http.MethodGet: o.Page})
 
 	protection := http.NewCrossOriginProtection()
@@ -114,32 +123,45 @@ func (h *handler) takesTokens(r *http.Request) bool {
 	return h.SignIn == nil || request.CallerFrom(r.Context()).Local
 }
 
-// describe returns the operator's role, and the verified address of the account or the one that
-// names the token, if it is known.
+// describe returns the operator's role, all roles that it includes, and the verified address
+// of the account or the one that names the token, if it is known.
 func describe(w http.ResponseWriter, r *http.Request) {
 	writeOperator(w, request.CallerFrom(r.Context()).Operator)
 }
 
 func writeOperator(w http.ResponseWriter, o request.Operator) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
 	address := o.Name()
 	if !strings.Contains(address, "@") {
 		address = ""
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"role": o.Role, "email": address})
+	writeJSON(w, http.StatusOK, map[string]any{"role": o.Role, "roles": o.Role.Included(), "email": address})
 }
 
-// logOut ends a login and removes its cookie.
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // fails only if the client has disconnected
+}
+
+// logOut ends a login and removes its cookie. It returns the address at which the person also
+// logs out at the provider, if there is one.
 func (h *handler) logOut(w http.ResponseWriter, r *http.Request) {
+	next := ""
 	if h.SignIn != nil {
+		next = h.SignIn.logoutAddress(r)
 		if err := h.SignIn.end(r); err != nil {
 			writeError(w, r, err)
 			return
 		}
 	}
+
 	setCookie(w, cookieName, "", -time.Second, http.SameSiteStrictMode, false)
-	w.WriteHeader(http.StatusNoContent)
+	if next == "" {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"next": next})
 }
 
 // authenticate refuses requests without a login.
@@ -198,7 +220,7 @@ func (h *handler) holder(login string) (request.Operator, bool) {
 	return request.Operator{}, false
 }
 
-// sign returns the HMAC of a text with a token as its key.
+// sign returns the HMAC of a string with a token as its key.
 func sign(token, text string) string {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte(text))

@@ -7,9 +7,11 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -26,66 +28,85 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error 
 		return err
 	}
 
-	cookie, now := rand.Text()+rand.Text(), s.Now()
-	err := s.Logins.StartLogin(r.Context(), store.Login{
-		Hash:      hashOf(cookie),
-		Subject:   a.subject,
-		Email:     a.email,
-		Role:      string(a.role),
-		Refresh:   seal(cookie, a.refresh),
-		StartedAt: now,
-		CheckAt:   now.Add(roleTime),
-		ExpiresAt: now.Add(loginTime),
-	})
-	if err != nil {
+	cookie := rand.Text() + rand.Text()
+	if err := s.Logins.StartLogin(r.Context(), a.login(cookie, s.Now(), loginTime)); err != nil {
 		return unavailable(err)
 	}
 	s.setCookie(w, cookieName, cookie, loginTime, http.SameSiteStrictMode)
 	return nil
 }
 
-// operator returns the operator who is logged in by a cookie. It returns UNAUTHENTICATED
-// without a login, or if the provider no longer confirms the role. Only one request at a
-// time checks a role, since a refresh token can often be used only once. The others wait
-// for its result.
+// login returns a login of the account with a secret, which is not stored.
+func (a account) login(secret string, now time.Time, life time.Duration) store.Login {
+	return store.Login{
+		Hash:      hashOf(secret),
+		Subject:   a.Subject,
+		Email:     a.Email,
+		Role:      string(a.Role),
+		Secrets:   seal(secret, a.Secrets),
+		StartedAt: now,
+		CheckAt:   now.Add(roleTime),
+		ExpiresAt: now.Add(life),
+	}
+}
+
+// operator returns the operator who is logged in to the inbox by a cookie.
 func (s *SignIn) operator(ctx context.Context, cookie string) (request.Operator, error) {
+	login, err := s.login(ctx, cookie, false)
+	if err != nil {
+		return request.Operator{}, err
+	}
+	return operatorOf(login), nil
+}
+
+func operatorOf(l store.Login) request.Operator {
+	return request.Operator{
+		Actor:  request.AccountPrefix + l.Subject,
+		Role:   schema.Role(l.Role),
+		Email:  l.Email,
+		Client: l.Client,
+	}
+}
+
+// login returns the login to the inbox, or the grant, with a secret. It returns
+// UNAUTHENTICATED without one, or if the provider no longer confirms the role. Only one
+// request at a time checks a role, since a refresh token can often be used only once. The
+// others wait for its result.
+func (s *SignIn) login(ctx context.Context, secret string, isGrant bool) (store.Login, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	defer s.Done(ctx)
 
 	for {
-		login, err := s.Logins.Login(ctx, hashOf(cookie))
+		login, err := s.Logins.Login(ctx, hashOf(secret))
 		now := s.Now()
 		switch {
-		case errors.Is(err, store.ErrNotFound), err == nil && !now.Before(login.ExpiresAt):
-			return request.Operator{}, noLogin()
+		case errors.Is(err, store.ErrNotFound),
+			err == nil && (!now.Before(login.ExpiresAt) || isGrant != (login.Client != "")):
+			return login, noLogin()
 		case err != nil:
-			return request.Operator{}, unavailable(err)
+			return login, unavailable(err)
 		case now.Before(login.CheckAt):
-			return request.Operator{
-				Actor: request.AccountPrefix + login.Subject,
-				Role:  schema.Role(login.Role),
-				Email: login.Email,
-			}, nil
+			return login, nil
 		}
 
 		if refused := s.Limit(ctx); refused != nil {
-			return request.Operator{}, refused
+			return login, refused
 		}
 		claimed, err := s.Logins.ClaimCheck(ctx, login.Hash, now, now.Add(checkTime))
 		if err != nil {
-			return request.Operator{}, unavailable(err)
+			return login, unavailable(err)
 		}
 		if claimed {
-			if err := s.renew(ctx, cookie, login); err != nil {
-				return request.Operator{}, err
+			if err := s.renew(ctx, secret, login); err != nil {
+				return login, err
 			}
 			continue
 		}
 
 		select {
 		case <-ctx.Done():
-			return request.Operator{}, unavailable(ctx.Err())
+			return login, unavailable(ctx.Err())
 		case <-time.After(pollTime):
 		}
 	}
@@ -93,18 +114,18 @@ func (s *SignIn) operator(ctx context.Context, cookie string) (request.Operator,
 
 // renew checks the role with the provider and stores it. A denial ends the login. If the
 // provider is unavailable, the next request repeats the check.
-func (s *SignIn) renew(ctx context.Context, cookie string, login store.Login) error {
+func (s *SignIn) renew(ctx context.Context, secret string, login store.Login) error {
 	// The next refresh token must be stored even if the client disconnects.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
 	defer cancel()
 
 	a, err := account{}, refused(errors.New("the provider returned no refresh token"))
-	if refresh := unseal(cookie, login.Refresh); refresh != "" {
-		a, err = s.redeem(ctx, "", func(ctx context.Context, c *oauth2.Config) (*oauth2.Token, error) {
-			return c.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
+	if refresh := secretsOf(secret, login).Refresh; refresh != "" {
+		a, err = s.redeem(ctx, "", func(ctx context.Context, p *Provider) (*oauth2.Token, error) {
+			return p.OAuth.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
 		})
 	}
-	if err == nil && a.subject != login.Subject {
+	if err == nil && a.Subject != login.Subject {
 		err = errors.New("the token has another subject")
 	}
 	switch {
@@ -117,7 +138,7 @@ func (s *SignIn) renew(ctx context.Context, cookie string, login store.Login) er
 		}
 		return noLogin()
 	default:
-		login.Email, login.Role, login.Refresh = a.email, string(a.role), seal(cookie, a.refresh)
+		login.Email, login.Role, login.Secrets = a.Email, string(a.Role), seal(secret, a.Secrets)
 		login.CheckAt = s.Now().Add(roleTime)
 	}
 
@@ -125,6 +146,36 @@ func (s *SignIn) renew(ctx context.Context, cookie string, login store.Login) er
 		return unavailable(errors.Join(err, failed))
 	}
 	return err
+}
+
+// logoutAddress returns the address at which the person of a request logs out at the
+// provider. It is empty without a login of an account, and if the provider lists no such
+// address or is not available: the login here ends all the same.
+func (s *SignIn) logoutAddress(r *http.Request) string {
+	cookie, err := r.Cookie(cookieName)
+	if err != nil {
+		return ""
+	}
+	login, err := s.Logins.Login(r.Context(), hashOf(cookie.Value))
+	if err != nil {
+		return ""
+	}
+	p, err := s.discover(r.Context())
+	if err != nil {
+		return ""
+	}
+
+	address, err := url.Parse(p.EndSession)
+	if err != nil || p.EndSession == "" {
+		return ""
+	}
+	query := address.Query()
+	query.Set("client_id", s.OIDCClientID)
+	if hint := secretsOf(cookie.Value, login).ID; hint != "" && len(hint) <= maxHint {
+		query.Set("id_token_hint", hint)
+	}
+	address.RawQuery = query.Encode()
+	return address.String()
 }
 
 // end removes the login of a request, if there is one.
@@ -141,10 +192,10 @@ func (s *SignIn) end(r *http.Request) error {
 
 func hashOf(secret string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(secret))) }
 
-// cipherOf returns the cipher of a login. Its key is derived from the cookie, which is
-// not in the database.
-func cipherOf(cookie string) cipher.AEAD {
-	key := sha256.Sum256([]byte("refresh " + cookie))
+// cipherOf returns the cipher of a login, a grant or a request of an assistant. Its key is
+// derived from a secret that is not in the database.
+func cipherOf(secret string) cipher.AEAD {
+	key := sha256.Sum256([]byte("secrets " + secret))
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
 		panic(err) // the key has 32 bytes
@@ -156,13 +207,19 @@ func cipherOf(cookie string) cipher.AEAD {
 	return aead
 }
 
-func seal(cookie, text string) string {
-	return base64.RawStdEncoding.EncodeToString(cipherOf(cookie).Seal(nil, nil, []byte(text), nil))
+func seal(secret string, value any) string {
+	text, _ := json.Marshal(value) //nolint:errchkjson // structs of strings
+	return base64.RawStdEncoding.EncodeToString(cipherOf(secret).Seal(nil, nil, text, nil))
 }
 
-// unseal returns the text, or an empty one if it was not sealed with this cookie.
-func unseal(cookie, sealed string) string {
+// unseal decodes a value, which stays as it is if it was not sealed with this secret.
+func unseal(secret, sealed string, to any) {
 	raw, _ := base64.RawStdEncoding.DecodeString(sealed)
-	text, _ := cipherOf(cookie).Open(nil, nil, raw, nil)
-	return string(text)
+	text, _ := cipherOf(secret).Open(nil, nil, raw, nil)
+	_ = json.Unmarshal(text, to)
+}
+
+func secretsOf(secret string, l store.Login) (out secrets) {
+	unseal(secret, l.Secrets, &out)
+	return out
 }

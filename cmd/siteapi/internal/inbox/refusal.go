@@ -1,13 +1,12 @@
 package inbox
 
 import (
-	"crypto/rand"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -21,8 +20,8 @@ import (
 //go:embed refused.html
 var refusedPage string
 
-// refusedWords are the texts of the page by locale. The reasons are "refused", "no_role"
-// and "unavailable".
+// refusedWords are the messages of the page by locale. The reasons are "refused", "no_role",
+// "scope", "assistant" and "unavailable".
 //
 //go:embed refused.json
 var refusedWords []byte
@@ -33,39 +32,37 @@ var errNoRole = schema.NewError(schema.CodeForbidden, "No group of the account h
 // errScope is the error of a provider that refuses a scope.
 var errScope = refused(errors.New("the provider returned the error invalid_scope: see OIDC_SCOPES"))
 
-// refuse serves a page with the reason why signing in failed and a link to try again.
-func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// refuse serves a page with the reason why an attempt to sign in failed, and a link to try
+// again.
+func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, a attempt, err error) {
 	coded, _ := errors.AsType[*schema.Error](err) // All errors of signing in are of this type.
-	header, reason := w.Header(), "refused"
+	header, reason, why := w.Header(), "refused", ""
+	bad, isBad := errors.AsType[badRequestError](err)
 	switch {
 	case isUnavailable(err):
 		reason = "unavailable"
 		header.Set("Retry-After", strconv.Itoa(coded.RetrySeconds()))
 	case errors.Is(err, errNoRole):
 		reason = "no_role"
+	case errors.Is(err, errScope):
+		reason = "scope"
+	case isBad:
+		reason, why = "assistant", bad.Error()
 	}
 	s.Report(r.Context(), reason, err)
 
-	words := map[schema.Locale]map[string]string{}
-	if err := json.Unmarshal(refusedWords, &words); err != nil {
-		panic(err) // the file is part of the program
-	}
-	locale, nonce := schema.AcceptedLocale(r.Header), rand.Text()
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Security-Policy",
-		"default-src 'none'; style-src 'nonce-"+nonce+"'; base-uri 'none'; frame-ancestors 'none'")
-	header.Set("X-Frame-Options", "DENY")
-	header.Set("Referrer-Policy", "no-referrer")
-
+	locale, words := wordsOf(r, refusedWords)
+	nonce := pageHeaders(w, "'none'")
 	w.WriteHeader(coded.Code.Status())
 	_ = template.Must(template.New("refused").Parse(refusedPage)).Execute(w, map[string]any{
-		"Words":     words[locale],
-		"Message":   strings.ReplaceAll(words[locale][reason], "{{claim}}", s.OIDCGroupsClaim),
+		"Words":     words,
+		"Message":   strings.ReplaceAll(words[reason], "{{claim}}", s.OIDCGroupsClaim),
+		"Why":       why,
+		"Assistant": a.place == assistantPlace,
 		"Locale":    locale,
 		"Nonce":     nonce,
 		"RequestID": request.CallerFrom(r.Context()).RequestID,
-		"Login":     LoginPath,
+		"Login":     LoginPath + "?place=" + url.QueryEscape(a.place),
 		"Inbox":     Path,
 	})
 }
