@@ -16,6 +16,7 @@ import (
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
 	"siteapi/integrations/valkeyconn"
 	"siteapi/resolvers/content"
@@ -60,9 +61,11 @@ type App struct {
 }
 
 // New builds the service. Its background work starts with Start.
-func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, err error) {
+func New(
+	ctx context.Context, s *config.Settings, log zerolog.Logger, metrics *telemetry.Metrics,
+) (_ *App, err error) {
 	a := &App{
-		Metrics:  telemetry.NewMetrics(Version()),
+		Metrics:  metrics,
 		settings: s,
 		log:      log.Hook(telemetry.RequestFields{}),
 	}
@@ -79,6 +82,7 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 	if err := a.openSystems(ctx, open); err != nil {
 		return nil, err
 	}
+	open.LogCopy()
 	a.limits = open.RateLimits(a.valkey)
 	a.inFlight = httpserver.NewInFlight(s, a.Metrics.Registry)
 
@@ -87,14 +91,11 @@ func New(ctx context.Context, s *config.Settings, log zerolog.Logger) (_ *App, e
 	if a.pdfs, err = open.PDFs(a.content, a.cache, a.Data.Store); err != nil {
 		return nil, err
 	}
-	a.mails, err = open.Mails(ctx, leadmail.Deps{
+	a.mails = open.Mails(leadmail.Deps{
 		Store:   a.Data.Store,
 		Content: a.content,
 		PDFs:    a.pdfs,
 	})
-	if err != nil {
-		return nil, err
-	}
 	a.leads = a.newLeads(open)
 
 	// Background work.
@@ -129,8 +130,15 @@ func (a *App) openSystems(ctx context.Context, open systems.Opener) (err error) 
 	a.cache, a.valkey = a.Metrics.Cache(entries), conn
 	a.challenge = open.Challenge()
 
-	a.Data, err = open.Database(ctx)
-	return err
+	if a.Data, err = open.NewDatabase(ctx); err != nil {
+		return err
+	}
+
+	// A database that is away is connected later. What only a person can mend ends the start.
+	if err := a.Data.Connect(ctx); err != nil && !errors.Is(err, store.ErrUnavailable) {
+		return err
+	}
+	return nil
 }
 
 // close closes the systems.
@@ -148,23 +156,20 @@ func (a *App) close() (err error) {
 func (a *App) Start(ctx context.Context) error {
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 
-	if err := a.Data.Queue.Start(ctx, a.handlers); err != nil {
-		return fmt.Errorf("starting the delivery queue: %w", err)
-	}
-
 	if a.settings.CMSWatch {
 		a.background.Go(func() { a.content.Watch(ctx) })
 	}
+	a.background.Go(func() {
+		if !a.Data.Start(ctx, a.handlers) {
+			return
+		}
+		if a.Pull != nil {
+			a.background.Go(func() { a.Pull.Run(ctx) })
+		}
+		a.upkeep(ctx)
+	})
 
-	if a.Pull != nil {
-		a.background.Go(func() { a.Pull.Run(ctx) })
-	}
-
-	a.background.Go(func() { a.upkeep(ctx) })
-	a.content.Renew(schema.Locales())
-	if err := systems.Note(ctx, a.Data.Store, a.settings); err != nil {
-		a.log.Warn().Err(err).Msg("cannot record the settings: mismatched commands will not be rejected")
-	}
+	a.content.FetchSoon(schema.Locales())
 	return nil
 }
 
@@ -173,13 +178,13 @@ func (a *App) Start(ctx context.Context) error {
 func (a *App) shutdown(ctx context.Context) error {
 	var err error
 	if a.stop != nil {
-		err = a.Data.Queue.Stop(ctx)
 		a.stop()
 		a.background.Wait()
+		err = a.Data.Queue.Stop(ctx)
 	}
 
-	// Deliveries that did not end may have used up the time.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	// Deliveries that did not end may have used up the time. Content that is being prepared cannot be interrupted.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return errors.Join(err, a.content.Close(ctx), a.close(), a.traces.Close(ctx))
 }

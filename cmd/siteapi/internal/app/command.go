@@ -65,7 +65,7 @@ func NewCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		Use:   "serve",
 		Short: "run the service until it is stopped (the default)",
 		Long: "Checks all settings first and reports every problem at once. " +
-			"On SIGTERM or SIGINT it finishes\n" +
+			"On SIGTERM, SIGINT or SIGHUP it finishes\n" +
 			"running requests and exits; on a second signal it exits at once.",
 		Example: "  siteapi serve",
 		Args:    cobra.NoArgs,

@@ -32,16 +32,15 @@ func (a *App) newPages() (map[string]http.Handler, error) {
 		"cache-token":   cmp.Or(shownToken(s, "CACHE_API_TOKEN", config.DevCacheToken), "<CACHE_API_TOKEN>"),
 		"webhook-token": cmp.Or(
 			shownToken(s, "CMS_WEBHOOK_SECRET", config.DevWebhookSecret), "<CMS_WEBHOOK_SECRET>"),
-		"admin-token":   cmp.Or(shownToken(s, "ADMIN_API_TOKEN", config.DevAdminToken), "<ADMIN_API_TOKEN>"),
-		"preview-token": shownToken(s, "PREVIEW_TOKENS", config.DevPreviewToken),
-		"playground":    either(s.Playground, "", "hidden"),
-		"inbox":         either(address != "", "", "hidden"),
-		"inbox-url":     address,
-		"mails":         either(s.SMTPURL == nil && s.Mails(), "", "hidden"),
-		"visitor-mail":  either(s.VisitorMail && s.Mails(), "on", "off"),
-		"mail-folder":   s.MailPath(),
-		"inbox-open":    either(signIn, "yes", "no"),
-		"sign-in":       either(s.OIDCIssuer != "", "account", "token"),
+		"admin-token": cmp.Or(shownToken(s, "ADMIN_API_TOKEN", config.DevAdminToken), "<ADMIN_API_TOKEN>"),
+		"playground":  either(s.Playground, "", "hidden"),
+		"inbox":       either(address != "", "", "hidden"),
+		"inbox-url":   address,
+		"mails":       either(s.MailDriver() == "file", "", "hidden"),
+		"mail-folder": s.MailPath(),
+		"inbox-open":  either(signIn, "yes", "no"),
+		"time-zone":   s.TimeZone.String(),
+		"sign-in":     either(s.OIDCIssuer != "", "account", "token"),
 	}
 
 	all := []pages.Options{{Path: inbox.Path, Files: pages.Files("inbox")}}
@@ -52,16 +51,18 @@ func (a *App) newPages() (map[string]http.Handler, error) {
 		all = append(all,
 			pages.Options{Path: "/", Files: pages.Files("front")},
 			pages.Options{
-				Path:       "/calculator",
-				Files:      pages.Files("calculator"),
-				ImageHosts: s.LogoHosts,
-				Phones:     a.phones,
+				Path:   "/calculator",
+				Files:  pages.Files("calculator"),
+				Phones: a.phones,
 			},
 			pages.Options{Path: "/docs", Files: pages.Files("docs")},
 		)
 	}
 
-	handlers := map[string]http.Handler{}
+	handlers, err := pages.Element(s.VisitorMail && s.MailDriver() != "", shownToken(s, "PREVIEW_TOKENS", config.DevPreviewToken))
+	if err != nil {
+		return nil, err
+	}
 	for _, o := range all {
 		o.Values = values
 		handler, err := pages.New(o)
@@ -76,7 +77,7 @@ func (a *App) newPages() (map[string]http.Handler, error) {
 	return handlers, nil
 }
 
-// either returns one of two texts.
+// either returns one of two strings.
 func either(first bool, one, other string) string {
 	if first {
 		return one

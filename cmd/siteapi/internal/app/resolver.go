@@ -34,7 +34,7 @@ func (a *App) newContent(open systems.Opener) *content.Service {
 		Watcher:   a.cms,
 		Cache:     a.cache,
 		Revisions: a.Data.Store,
-		Changed:   a.Data.Queue.ContentChanged,
+		Notify:    a.Data.Queue.ContentChanged,
 		Count:     a.Metrics.Event,
 		Life:      cache.Lifetime{Stale: 24 * time.Hour},
 	})
@@ -53,7 +53,9 @@ func (a *App) newHandlers(open systems.Opener) (h queue.Handlers, err error) {
 			if snap, err := a.content.ReadSoon(ctx, a.settings.SalesLocale); err == nil {
 				c.ProjectType = snap.Labels[t.Selections.ProjectType]
 			}
-			return a.crm.Upsert(ctx, c)
+			records, err := a.crm.Upsert(ctx, c)
+			t.Keep(records)
+			return err
 		},
 		lead.VisitorMail: a.mails.SendVisitorMail,
 		lead.SalesMail:   a.mails.SendSalesMail,
@@ -74,7 +76,6 @@ func (a *App) newGauges() telemetry.Gauges {
 	g := telemetry.Gauges{
 		Queue: a.Data.Queue,
 		Load:  a.Data.Load,
-		Files: a.Data.Files,
 		Sizes: a.Data.Sizes,
 
 		Unusable: a.content.Unusable,
@@ -102,12 +103,16 @@ func (a *App) newRetention() *retention.Job {
 
 // newLeads returns the resolver of the leads.
 func (a *App) newLeads(open systems.Opener) *leads.Resolver {
-	own := open.Leads(a.Data, a.mails)
-	own.CMS, own.CRM, own.Options = a.cms, a.crm, a.options
-	own.ClearPDFs = func(ctx context.Context) (int, error) {
-		return a.cache.Clear(ctx, lead.PDFKeys+"*")
-	}
-	return own
+	return open.Leads(systems.LeadParts{
+		Data:    a.Data,
+		Mails:   a.mails,
+		CMS:     a.cms,
+		CRM:     a.crm,
+		Options: a.options,
+		ClearPDFs: func(ctx context.Context) (int, error) {
+			return a.cache.Clear(ctx, lead.PDFKeys+"*")
+		},
+	})
 }
 
 // options returns the slugs of the CMS's options with their labels.
@@ -121,19 +126,25 @@ func (a *App) options(ctx context.Context) map[string]string {
 // newResolver returns the resolvers of all fields.
 func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 	return &resolvers.Resolver{
-		Quotes:      a.newQuotes(),
-		PDFs:        a.pdfs,
-		Page:        &quotepage.Resolver{PDFs: a.pdfs, Store: a.Data.Store, Operators: a.leads.Operators, Now: time.Now},
-		Leads:       a.leads,
-		Operators:   a.leads.Operators,
-		Funnel:      &funnel.Resolver{Store: a.Data.Store, Options: a.options},
-		Content:     a.content,
-		Cache:       a.cache,
-		Checks:      slices.Concat(command.Checks(a.settings), a.newChecks(open)),
-		Version:     Version(),
-		Log:         a.log,
-		Development: a.settings.Environment == config.Development,
-		Webhooks:    &health.Webhooks{Notes: a.Data.Store, Log: a.log, Count: a.Metrics.Event},
+		QuotesResolver:    a.newQuotes(),
+		QuotePDFResolver:  a.pdfs,
+		QuotePageResolver: &quotepage.Resolver{PDFs: a.pdfs, Store: a.Data.Store, Operators: a.leads.Operators, Now: time.Now},
+		LeadsResolver:     a.leads,
+		OperatorsResolver: a.leads.Operators,
+		FunnelResolver: &funnel.Resolver{
+			Store:    a.Data.Store,
+			TimeZone: a.settings.TimeZone,
+			Options:  a.options,
+		},
+		SiteResolver: resolvers.SiteResolver{
+			Site:        a.content,
+			Cache:       a.cache,
+			Checks:      slices.Concat(command.Checks(a.settings), a.newChecks(open)),
+			Version:     Version(),
+			Log:         a.log,
+			Development: a.settings.Environment == config.Development,
+			Webhooks:    &health.Webhooks{Notes: a.Data.Store, Log: a.log, Count: a.Metrics.Event},
+		},
 	}
 }
 
@@ -144,6 +155,7 @@ func (a *App) newQuotes() *quotes.Resolver {
 		Store:           a.Data.Store,
 		Log:             a.log,
 		Now:             time.Now,
+		TimeZone:        a.settings.TimeZone,
 		NewID:           func() string { return strings.ToLower(rand.Text()) },
 		Network:         a.mails.NetworkHash,
 		SiteURL:         a.settings.SiteURL,
@@ -169,9 +181,6 @@ func (a *App) newChecks(open systems.Opener) []health.Check {
 		Cache: func(context.Context) (cache.Cache, error) { return a.cache, nil },
 		CMS:   func() (cms.Content, cms.Eraser, error) { return a.cms, a.cms, nil },
 		CRM:   func() (health.CRM, error) { return a.crm, nil },
-	}
-	if a.settings.SMTPURL != nil { // otherwise mails are files or off
-		d.Mail = a.mails.Sender
 	}
 	return open.Checks(d)
 }

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"siteapi/cmd/siteapi/internal/command"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/systems"
@@ -26,16 +27,16 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		return wrong
 	}
 
-	log := telemetry.NewLogger(s, out)
-	for _, warning := range s.Warnings {
+	// A reader of the log that ends must not end the service.
+	signal.Ignore(syscall.SIGPIPE)
+	metrics := telemetry.NewMetrics(Version())
+	log := telemetry.NewLog(s, out, metrics)
+	defer log.Flush()
+	for _, warning := range append(s.Warnings, fewFiles(s)...) {
 		log.Warn().Msg(warning)
 	}
 
-	if err := command.RemoveAbandoned(s.DataDir); err != nil {
-		log.Warn().Err(err).Msg("cannot remove the temporary folders of killed backups")
-	}
-
-	a, err := New(ctx, s, log)
+	a, err := New(ctx, s, log.Logger, metrics)
 	if err != nil {
 		return err
 	}
@@ -70,6 +71,16 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	// This does nothing without systemd, which itself reports a missing notification.
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
 	return a.Serve(ctx, listener)
+}
+
+// fewFiles warns if the process may open fewer files than connections.
+func fewFiles(s *config.Settings) []string {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur >= uint64(s.MaxConns) {
+		return nil
+	}
+	return []string{fmt.Sprintf("this process may open %d files (nofile), fewer than MAX_CONNECTIONS=%d: "+
+		"raise the limit (LimitNOFILE, ulimits), or lower the setting", files.Cur, s.MaxConns)}
 }
 
 // collectLessOften lets the heap grow to five times the live data, up to a limit. The
@@ -116,10 +127,12 @@ func (a *App) listenAdmin(ctx context.Context) error {
 	return nil
 }
 
-// upkeep deletes expired data once an hour, and again 15 seconds after a failure.
+// upkeep deletes expired data once an hour, and again 15 seconds after a failure. It also
+// keeps the spare file.
 // Instances do not coordinate: the first one deletes the data.
 func (a *App) upkeep(ctx context.Context) {
 	for {
+		a.Data.KeepSpare()
 		wait := time.Hour
 		if !a.retention.Run(ctx) {
 			wait = 15 * time.Second

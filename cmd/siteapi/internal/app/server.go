@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/export"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/mcp"
@@ -16,6 +18,7 @@ import (
 	"siteapi/resolvers/executor"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
+	"siteapi/schema"
 	"siteapi/schema/operations"
 )
 
@@ -31,26 +34,30 @@ func (a *App) newServer(resolver *resolvers.Resolver) (*httpserver.Server, error
 		return nil, fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
 
-	runs := executor.New(executor.Options{
-		Resolvers: resolver,
+	options := executor.Options{
+		Resolvers: resolver.Root(),
 		Secrets: executor.Secrets{
 			Cache:   a.settings.CacheTokens,
 			Webhook: a.settings.WebhookSecrets,
 			Admin:   a.settings.AdminTokens,
 			Signing: a.settings.SigningSecrets,
 		},
-		Log:            a.log,
-		Now:            time.Now,
-		RecordWebhook:  resolver.Webhooks.Record,
-		ContentSize:    a.content.Size,
-		Documents:      clients,
-		Operations:     own,
-		Charge:         a.limits.Charge,
-		ChargeResponse: a.limits.ChargeResponse,
-		EnterDatabase:  a.inFlight.EnterDatabase,
-	})
+		Log:           a.log,
+		Now:           time.Now,
+		RecordWebhook: resolver.Webhooks.Record,
+		ContentSize:   a.content.Size,
+		Documents:     clients,
+		Operations:    own,
+		Charge:        a.limits.Charge,
+		ChargeMore:    a.limits.ChargeMore,
+		EnterDatabase: a.inFlight.EnterDatabase,
+	}
+	runs := executor.New(options)
+	options.ChargeMore = nil // a workbook is one request, however many pages it has
+	exports := executor.New(options)
 	if a.traces != nil {
 		runs.AroundOperations(telemetry.Operation)
+		exports.AroundOperations(telemetry.Operation)
 	}
 
 	api, err := rest.New(own, runs, Version())
@@ -66,6 +73,7 @@ func (a *App) newServer(resolver *resolvers.Resolver) (*httpserver.Server, error
 	return httpserver.New(httpserver.Options{
 		GraphQL:      public,
 		InboxGraphQL: inboxGraphQL,
+		Workbook:     export.Handler(named(own, "ExportLeads"), exports, a.settings.TimeZone),
 		REST:         api,
 		MCP:          a.newMCP(own, runs),
 		Pages:        pages,
@@ -78,6 +86,11 @@ func (a *App) newServer(resolver *resolvers.Resolver) (*httpserver.Server, error
 		Metrics:      a.Metrics.Registry,
 		Log:          a.log,
 	}), nil
+}
+
+// named returns the operation of a name.
+func named(own []*operations.Operation, name string) *operations.Operation {
+	return own[slices.IndexFunc(own, func(op *operations.Operation) bool { return op.Name == name })]
 }
 
 // newGraphQL returns the GraphQL endpoints of the public and of the inbox.
@@ -134,12 +147,18 @@ func (a *App) newSignIn() *inbox.SignIn {
 	if a.settings.OIDCIssuer == "" {
 		return nil
 	}
-	return &inbox.SignIn{
+	return inbox.NewSignIn(inbox.SignIn{
 		Settings: a.settings,
 		Logins:   a.Data.Store,
 		Now:      time.Now,
 		Limit:    a.inFlight.EnterSignIn,
 		Done:     a.inFlight.LeaveSignIn,
+		LimitGrant: func(ctx context.Context) *schema.Error {
+			if refused := a.limits.ChargeGrant(ctx); refused != nil || a.limits == nil {
+				return refused
+			}
+			return a.inFlight.EnterGrant(ctx)
+		},
 
 		// Every login is counted. Failed and ended ones are logged.
 		Report: func(ctx context.Context, outcome string, err error) {
@@ -148,5 +167,5 @@ func (a *App) newSignIn() *inbox.SignIn {
 				a.log.Warn().Ctx(ctx).Str("outcome", outcome).Err(err).Msg("login failed or ended")
 			}
 		},
-	}
+	})
 }

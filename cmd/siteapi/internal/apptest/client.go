@@ -44,10 +44,10 @@ type Response struct {
 
 func (r Response) String() string { return fmt.Sprintf("%d %s", r.Status, r.Body) }
 
-// Has reports whether the body contains a text.
+// Has reports whether the body contains a string.
 func (r Response) Has(text string) bool { return bytes.Contains(r.Body, []byte(text)) }
 
-// Is reports whether a response has a status, and its body contains a text.
+// Is reports whether a response has a status, and its body contains a string.
 func (r Response) Is(status int, text string) bool { return r.Status == status && r.Has(text) }
 
 // Send sends a request. Headers are given as "Name: value".
@@ -142,7 +142,7 @@ func (c *Client) TrackThrough(endpoint string, input object) Outcome {
 	return c.Through(endpoint, "trackQuote", object{"input": input})
 }
 
-// Logs waits until the log contains a text.
+// Logs waits until the log contains a string.
 func (c *Client) Logs(text string) {
 	c.T.Helper()
 	Eventually(c.T, text+" is in the log", func() bool { return c.Log.Has(text) })

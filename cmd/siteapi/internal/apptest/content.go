@@ -6,6 +6,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/upstream/faulttest"
+	"siteapi/schema"
 )
 
 // Publish replaces the content of the CMS with one hero section.
@@ -30,6 +31,21 @@ func (r *Process) Shows(title string) {
 func (c *Client) InvalidateAll() {
 	c.T.Helper()
 	c.accepts("/api/cache/invalidate", `{"type":"all"}`, CacheAuth)
+}
+
+// Publish replaces the content file, and waits until the service has read it in every
+// language. A lead that is submitted earlier does not wait for it: it is accepted without
+// the firm's words, prices and wordings.
+func (c *Client) Publish(content string) {
+	c.T.Helper()
+	c.WriteContent(content)
+	c.InvalidateAll()
+	for _, locale := range schema.Locales() {
+		query := fmt.Sprintf(`{ SiteSettings(id: "siteSettings", locale: %s) { title } }`, locale)
+		Eventually(c.T, "the content is read in "+string(locale), func() bool {
+			return !strings.Contains(string(c.Query(query, nil).Body), "UPSTREAM_UNAVAILABLE")
+		})
+	}
 }
 
 // ReceiveWebhook sends the webhook of a publication of [Vendors.Publish].

@@ -44,7 +44,8 @@ func (s *Site) AuditEntries() (entries []string) {
 	var list []schema.AuditEntry
 	s.JSON(&list, "audit", "list", "--limit", "0")
 	for _, e := range slices.Backward(list) {
-		entries = append(entries, fmt.Sprint(e.Action, " ", schema.ValueOr(e.Lead, ""), " ", e.Detail))
+		detail, _ := json.Marshal(e.Detail)
+		entries = append(entries, fmt.Sprint(e.Action, " ", schema.ValueOr(e.Lead, ""), " ", string(detail)))
 	}
 	return entries
 }
@@ -55,12 +56,15 @@ type OperatorData struct {
 	Lead          *schema.Lead
 	Deliveries    schema.DeliveryConnection
 	Funnel        schema.Funnel
+	LeadReport    schema.LeadReport
 	ServiceHealth schema.ServiceHealth
 	Audit         schema.AuditConnection
 
-	Changed *schema.Lead
-	Sum     schema.LeadsChange
-	Retried *schema.Delivery
+	Changed struct {
+		Lead *schema.Lead
+		schema.LeadsPayload
+	}
+	Retried schema.DeliveriesPayload
 	Erased  *schema.ErasureReceipt
 }
 

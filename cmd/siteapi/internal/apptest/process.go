@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -31,7 +32,8 @@ func DefaultLimits(t *testing.T) []string {
 // Process is the running binary.
 type Process struct {
 	Client
-	Cmd *exec.Cmd
+	Cmd    *exec.Cmd
+	logged sync.WaitGroup // until the last line of the log is read
 }
 
 // SkipWithout skips a test if err reports a missing program. If SITEAPI_TEST_SERVICES is
@@ -60,14 +62,14 @@ func Launch(t *testing.T, dataDir string, env ...string) *Process {
 	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
-	r := &Process{Client{T: t, DataDir: dataDir, Log: &SyncBuffer{}}, cmd}
+	r := &Process{Client: Client{T: t, DataDir: dataDir, Log: &SyncBuffer{}}, Cmd: cmd}
 	output := io.TeeReader(out, r.Log)
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
 		var event struct{ Message, Address string }
 		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Message == "ready" {
 			r.Base = "http://" + event.Address
-			go func() { _, _ = io.Copy(io.Discard, output) }()
+			r.logged.Go(func() { _, _ = io.Copy(io.Discard, output) })
 			return r
 		}
 	}
@@ -82,11 +84,12 @@ func (r *Process) Query(document string) string {
 	return string(r.Client.Query(document, nil).Body)
 }
 
-// End sends a signal and waits for the process to exit.
+// End sends a signal and waits for the process to exit. Waiting closes the pipe of the log, so it is read first.
 func (r *Process) End(sig syscall.Signal) error {
 	if err := r.Cmd.Process.Signal(sig); err != nil {
 		return err
 	}
+	r.logged.Wait()
 	return r.Cmd.Wait()
 }
 

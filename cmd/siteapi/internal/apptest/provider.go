@@ -34,6 +34,7 @@ type Provider struct {
 	Scopes   []string     // listed in the discovery document
 	Refuses  []string     // scopes that authorization requests may not have
 	AtToken  bool         // they are refused at the token endpoint
+	Logout   string       // the address at which a person logs out; empty: none
 	Requests []url.Values // authorization requests
 
 	FailStatus int              // status of every response; 0: the provider works
@@ -87,6 +88,9 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.metadata.ServeHTTP(document, r)
 		_ = json.Unmarshal(document.Body.Bytes(), &all)
 		all["scopes_supported"] = p.Scopes
+		if p.Logout != "" {
+			all["end_session_endpoint"] = p.Logout
+		}
 		_ = json.NewEncoder(w).Encode(all)
 	case r.URL.Path == "/token" && p.Refusal != nil:
 		p.Refusal(w, r)

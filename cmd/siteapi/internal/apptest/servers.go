@@ -2,7 +2,9 @@ package apptest
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -25,13 +27,19 @@ func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
 	return c
 }
 
-// FreeAddress returns an address with a free port.
+// FreeAddress returns an address with a free port. The port is below those that systems give
+// to outgoing connections, since one of the other tests could take it until it is listened at.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
+		l, err := net.Listen("tcp", address)
+		if err == nil {
+			must(t, l.Close())
+			return address
+		}
+		must(t, t.Context().Err())
+	}
 }
 
 // Serve runs another server until the end of the test, with additional environment

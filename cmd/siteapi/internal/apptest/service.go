@@ -14,6 +14,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/app"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storetest"
 )
@@ -32,7 +33,7 @@ func Counter(t *testing.T, s *Service, name string, labels map[string]string) (v
 			for _, m := range f.GetMetric() {
 				same := 0
 				for _, l := range m.GetLabel() {
-					if labels[l.GetName()] == l.GetValue() {
+					if want, named := labels[l.GetName()]; named && want == l.GetValue() {
 						same++
 					}
 				}
@@ -97,7 +98,8 @@ func (s *Service) Start() {
 	settings, err := config.Read(Lookup(s.Env))
 	must(s.T, err)
 
-	a, err := app.New(s.T.Context(), settings, zerolog.New(s.Log).Level(settings.LogLevel))
+	a, err := app.New(s.T.Context(), settings, zerolog.New(s.Log).Level(settings.LogLevel),
+		telemetry.NewMetrics(""))
 	must(s.T, err)
 
 	listener, err := (&net.ListenConfig{}).Listen(s.T.Context(), "tcp", "127.0.0.1:0")
@@ -172,5 +174,5 @@ func (b *SyncBuffer) String() string {
 	return b.buf.String()
 }
 
-// Has reports whether the log contains a text.
+// Has reports whether the log contains a string.
 func (b *SyncBuffer) Has(text string) bool { return strings.Contains(b.String(), text) }

@@ -69,7 +69,7 @@ func (r Receipt) At(unit string) (found schema.ErasurePlace) {
 }
 
 // Counts fails unless a receipt has these counts and this state for a unit.
-func (r Receipt) Counts(t *testing.T, unit string, found, removed int, state string) {
+func (r Receipt) Counts(t *testing.T, unit string, found, removed int, state schema.ErasureState) {
 	t.Helper()
 	if p := r.At(unit); p.Found == nil || *p.Found != found || p.Erased != removed || p.State != state {
 		t.Errorf("the receipt has for %s: %+v, want %d found and %d erased, %s",
@@ -239,7 +239,7 @@ type Printed struct {
 	args, Out string
 }
 
-// with fails unless the output contains texts in this order.
+// with fails unless the output contains strings in this order.
 func (p Printed) with(texts []string) Printed {
 	p.t.Helper()
 	remaining := p.Out
@@ -253,7 +253,7 @@ func (p Printed) with(texts []string) Printed {
 	return p
 }
 
-// Without fails if the output contains one of the texts.
+// Without fails if the output contains one of the strings.
 func (p Printed) Without(texts ...string) {
 	p.t.Helper()
 	for _, not := range texts {
@@ -263,7 +263,7 @@ func (p Printed) Without(texts ...string) {
 	}
 }
 
-// Prints fails unless a command succeeds and prints texts, in this order.
+// Prints fails unless a command succeeds and prints strings, in this order.
 func (s *Site) Prints(args string, texts ...string) Printed {
 	s.T.Helper()
 	out, code := s.Run(strings.Fields(args)...)

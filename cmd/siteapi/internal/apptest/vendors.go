@@ -149,7 +149,7 @@ func (s *Service) Reaches(id string, target lead.Target, state lead.DeliveryStat
 	})
 }
 
-// Prints fails unless a command of this process succeeds and prints texts, in this order.
+// Prints fails unless a command of this process succeeds and prints strings, in this order.
 func (s *Service) Prints(args string, texts ...string) Printed {
 	s.T.Helper()
 	out, err := s.Command(strings.Fields(args)...)
@@ -159,11 +159,11 @@ func (s *Service) Prints(args string, texts ...string) Printed {
 	return Printed{s.T, args, out}.with(texts)
 }
 
-// Deliveries returns the deliveries of a lead, by target.
+// Deliveries returns the deliveries of a lead itself, by target.
 func (s *Service) Deliveries(id string) map[lead.Target]lead.Delivery {
 	s.T.Helper()
 	list, err := s.App.Data.Store.ListDeliveries(context.WithoutCancel(s.T.Context()),
-		store.DeliveryFilter{Leads: []string{id}})
+		store.DeliveryFilter{Leads: []string{id}, Event: lead.Created})
 	must(s.T, err)
 
 	byTarget := map[lead.Target]lead.Delivery{}

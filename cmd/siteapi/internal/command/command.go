@@ -20,6 +20,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/integrations/cache"
 	"siteapi/resolvers/content"
 	"siteapi/schema/operations"
 )
@@ -41,7 +42,6 @@ func Commands(getenv func(name string) string, version string) ([]*cobra.Command
 		d.readyCommand(),
 
 		d.backupCommand(),
-		d.restoreCommand(),
 		d.migrateCommand(),
 
 		d.edgeCommands(),
@@ -89,10 +89,11 @@ type call struct {
 	line     *cobra.Command
 	out      *bufio.Writer // The first error fails the command.
 	settings *config.Settings
-	wrong    config.Problems // invalid settings, if the command needs all settings
+	wrong    config.Problems // invalid settings; only diagnoses have any
 	open     systems.Opener  // opens the systems that the settings name
 
 	db      *systems.Database // nil if the command does not use the database
+	cache   cache.Cache       // nil if the command does not use the cache
 	content *content.Service  // nil if the command does not use the CMS's content
 	service Service           // the running service that the command calls
 }
@@ -102,11 +103,29 @@ func (c *call) printLine(format string, args ...any) { _, _ = fmt.Fprintf(c.out,
 // flag returns the value of a flag of the command.
 func (c *call) flag(name string) string { return c.line.Flag(name).Value.String() }
 
-// command returns a command without arguments. It fails if one of its settings is
-// invalid. A command with an empty list of settings needs all of them, and reports their
-// problems itself.
-func (d commands) command(
-	use, short string, settings []string, do func(ctx context.Context, c *call) error, examples ...string,
+// do runs a command.
+type do func(ctx context.Context, c *call) error
+
+// command returns a command without arguments. It fails if one of its settings is invalid.
+func (d commands) command(use, short string, settings []string, run do, examples ...string) *cobra.Command {
+	return d.build(use, short, examples, run, func(c *call) (err error) {
+		c.settings, err = config.Read(d.getenv, settings...)
+		return err
+	})
+}
+
+// diagnosis returns a command that also runs with invalid settings, and reports them.
+func (d commands) diagnosis(use, short string, run do, examples ...string) *cobra.Command {
+	return d.build(use, short, examples, run, func(c *call) error {
+		s, err := config.Read(d.getenv)
+		wrong, _ := errors.AsType[config.Problems](err)
+		c.settings, c.wrong = s, systems.CheckServing(s, wrong)
+		return nil
+	})
+}
+
+func (d commands) build(
+	use, short string, examples []string, run do, readSettings func(c *call) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use:     use,
@@ -115,12 +134,7 @@ func (d commands) command(
 		Args:    cobra.NoArgs,
 		RunE: func(line *cobra.Command, _ []string) (err error) {
 			c := &call{commands: d, line: line, out: bufio.NewWriter(line.OutOrStdout())}
-			c.settings, err = config.Read(d.getenv, settings...)
-			switch {
-			case len(settings) == 0:
-				wrong, _ := errors.AsType[config.Problems](err)
-				c.wrong = systems.CheckServing(c.settings, wrong)
-			case err != nil:
+			if err := readSettings(c); err != nil {
 				return err
 			}
 
@@ -131,7 +145,7 @@ func (d commands) command(
 					Level(zerolog.WarnLevel).With().Timestamp().Logger(),
 				Metrics: telemetry.NewMetrics(d.version),
 			}
-			err = errors.Join(do(line.Context(), c), c.out.Flush())
+			err = errors.Join(run(line.Context(), c), c.out.Flush())
 			return errors.Join(err, c.close(line.Context()))
 		},
 	}
@@ -152,9 +166,11 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// openDatabase opens the database for the rest of the call.
+// openDatabase opens the database for the rest of the call, unless it is open.
 func (c *call) openDatabase(ctx context.Context) (err error) {
-	c.db, err = c.open.ExistingDatabase(ctx)
+	if c.db == nil {
+		c.db, err = c.open.ExistingDatabase(ctx)
+	}
 	return err
 }
 
@@ -162,7 +178,7 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 func (c *call) openContent() error {
 	source, err := c.open.CMS()
 	if err == nil {
-		c.content = c.open.Content(content.Options{CMS: source})
+		c.content = c.open.Content(content.Options{CMS: source, Watcher: source})
 	}
 	return err
 }
@@ -173,6 +189,9 @@ func (c *call) close(ctx context.Context) (err error) {
 	}
 	if c.db != nil {
 		err = errors.Join(err, c.db.Close())
+	}
+	if c.cache != nil {
+		err = errors.Join(err, c.cache.Close())
 	}
 	return err
 }

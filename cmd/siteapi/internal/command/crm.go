@@ -34,7 +34,8 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	}
 	pull := c.open.Pull(c.db, contacts)
 	if pull == nil {
-		c.printLine("CRM_DRIVER=%s has no outcomes of leads: nothing was done", c.settings.CRMDriver)
+		c.printLine("CRM_DRIVER=%s has no outcomes of leads, as HubSpot has with HUBSPOT_DEAL_STAGE: nothing was done",
+			c.settings.CRMDriver)
 		return nil
 	}
 

@@ -29,8 +29,8 @@ import (
 
 func (d commands) doctorCommand() *cobra.Command {
 	address, asJSON := "", false
-	command := d.command("doctor",
-		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and recommend repairs", nil,
+	command := d.diagnosis("doctor",
+		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and recommend repairs",
 		func(ctx context.Context, c *call) error {
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 			defer cancel()
@@ -140,9 +140,6 @@ func (c *call) dependencies(ctx context.Context) health.Dependencies {
 			return entries, err
 		}
 	}
-	if s.SMTPURL != nil {
-		d.Mail = c.open.Mail()
-	}
 	if s.CRMDriver != "file" {
 		d.CRM = func() (health.CRM, error) { return c.open.CRM() }
 	}
@@ -199,7 +196,49 @@ func Checks(s *config.Settings) []health.Check {
 				"meanwhile ADMIN_API_TOKEN opens the inbox on this machine",
 			Settings: []string{"OIDC_*"},
 		},
+		{
+			Name: "assistants",
+			Run:  c.assistants,
+			Advice: "let the proxy at SITE_URL pass on " + inbox.ResourceMetadataPath + ", " + inbox.ServerMetadataPath +
+				", " + inbox.ResourcePath + " and the paths below it, and the header Authorization",
+			Settings: []string{"MCP_SIGN_IN", "SITE_URL"},
+		},
 	}
+}
+
+// assistants calls the paths for assistants at SITE_URL, as they do, and finds what a proxy in
+// front does not pass on.
+func (c settingsChecks) assistants(ctx context.Context, _ health.Warn) (string, error) {
+	if !c.MCPSignIn {
+		return "", health.Skipped("assistants do not sign in")
+	}
+
+	for _, probe := range []struct {
+		method, path, token string
+		status              int
+		want                string // in the body, or in the header WWW-Authenticate
+	}{
+		{http.MethodGet, inbox.ResourceMetadataPath, "", 200, `"resource":"` + c.SiteURL + inbox.ResourcePath + `"`},
+		{http.MethodGet, inbox.ServerMetadataPath, "", 200, `"issuer":"` + c.SiteURL + `"`},
+		{http.MethodPost, inbox.TokenPath, "", 400, `"error":"unsupported_grant_type"`},
+		{http.MethodPost, inbox.ResourcePath, "", 401, inbox.ResourceMetadataPath},
+		{http.MethodPost, inbox.ResourcePath, "of-doctor", 401, `error="invalid_token"`},
+	} {
+		response, err := ask(ctx, probe.method, c.SiteURL+probe.path, probe.token, nil)
+		if err != nil {
+			return "", err
+		}
+		got := response.String() + response.Header().Get("WWW-Authenticate")
+		if response.StatusCode() == probe.status && strings.Contains(got, probe.want) {
+			continue
+		}
+		if probe.token != "" && response.StatusCode() == probe.status {
+			return "", fmt.Errorf("the header Authorization does not arrive at %s", c.SiteURL+probe.path)
+		}
+		return "", fmt.Errorf("%s %s is not answered by this service: status %d, without %s",
+			probe.method, c.SiteURL+probe.path, response.StatusCode(), probe.want)
+	}
+	return "assistants can sign in at " + c.SiteURL + inbox.ResourcePath, nil
 }
 
 // signIn fetches the endpoints of the operators' OpenID Connect provider.
@@ -208,11 +247,12 @@ func (c settingsChecks) signIn(ctx context.Context, _ health.Warn) (string, erro
 		return "", health.Skipped("single sign-on is off")
 	}
 
-	provider, err := inbox.Discover(ctx, c.OIDCIssuer)
+	provider, err := inbox.Discover(ctx, c.Settings)
 	if err != nil {
 		return "", err
 	}
-	return "browsers are redirected to " + provider.Endpoint().AuthURL, nil
+	return fmt.Sprintf("browsers are redirected to %s, with the scopes %s: %s",
+		provider.Endpoint().AuthURL, strings.Join(provider.OAuth.Scopes, " "), provider.ScopesFrom), nil
 }
 
 // settings finds settings that are valid but unsafe in production.
@@ -325,11 +365,23 @@ func isLoopback(listen string) bool {
 	return upstream.IsLocal(host)
 }
 
-// folder writes a file to DATA_DIR.
-func (c settingsChecks) folder(context.Context, health.Warn) (string, error) {
+// folder writes a file to DATA_DIR. It warns of data there that is older than an erasure.
+func (c settingsChecks) folder(_ context.Context, warn health.Warn) (string, error) {
 	path := c.DataDir
 	if missing(path) {
 		return "", fmt.Errorf("%s: %w", path, health.ErrNotCreated)
+	}
+
+	detail, advice, err := systems.CopyNotice(c.Settings)
+	if err != nil {
+		return "", err
+	}
+	if detail != "" {
+		warn(detail, advice)
+	}
+	if old := systems.OldDatabase(c.Settings); old != "" {
+		warn(old+" keeps everybody, also who is erased from PostgreSQL",
+			"delete it, with "+old+"-wal and "+old+"-shm, unless you may go back to it")
 	}
 
 	f, err := os.CreateTemp(path, ".doctor-")

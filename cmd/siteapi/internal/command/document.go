@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/schema"
 	"siteapi/schema/operations"
 )
 
@@ -32,20 +33,19 @@ const (
 // document is a call of an operation's command.
 type document struct {
 	op        *operations.Operation
-	system    system
 	settings  []string // settings that must be valid
 	arguments map[string]any
 	limit     int // maximum number of items in a list; 0: all
 
-	json, csv, yes bool
-	server         string
-	zone           *time.Location // time zone of tables
+	json, csv, xlsx, yes bool
+	server               string
+	zone                 *time.Location // time zone of tables
+	language             string         // of the headings of a workbook
 }
 
 // documentCommand returns the command of an operation.
 func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
-	r := &document{op: op, arguments: map[string]any{}}
-	r.system, r.settings = needsOf(op)
+	r := &document{op: op, arguments: map[string]any{}, settings: settingsOf(op)}
 
 	use := op.Command.Name[strings.LastIndexByte(op.Command.Name, ' ')+1:]
 	for _, name := range op.Command.Args {
@@ -61,7 +61,7 @@ func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
 	}
 
 	short := strings.ToLower(op.Title[:1]) + op.Title[1:]
-	command := d.command(use, short, append(r.settings, "TIME_ZONE"), r.run, op.Command.Examples...)
+	command := d.command(use, short, r.settings, r.run, op.Command.Examples...)
 	command.Long = strings.TrimSpace(short + "\n\n" + op.Description)
 	command.Args = r.readArgs
 	r.flags(command)
@@ -71,11 +71,14 @@ func (d commands) documentCommand(op *operations.Operation) *cobra.Command {
 // flags adds a flag for each argument that is not positional.
 func (r *document) flags(c *cobra.Command) {
 	f := c.Flags()
-	if r.op.Command.Text == "" {
+	if r.op.Command.File {
+		f.BoolVar(&r.xlsx, "xlsx", false, "write a workbook for people instead of CSV for programs")
+		f.StringVar(&r.language, "language", string(schema.DefaultLocale), "language of the headings of a workbook")
+	} else {
 		f.BoolVar(&r.json, "json", false, "print JSON for other programs")
-	}
-	if len(r.op.Command.Columns) > 0 {
-		f.BoolVar(&r.csv, "csv", false, "print CSV for spreadsheets")
+		if len(r.op.Command.Columns) > 0 {
+			f.BoolVar(&r.csv, "csv", false, "print CSV for other programs")
+		}
 	}
 	outputFlags(f, "`file` to write, readable only by you; default: standard output")
 	if slices.Contains(r.settings, "LISTEN_ADDR") {
@@ -122,9 +125,9 @@ func usageOf(arg operations.Argument) string {
 	text := strings.TrimSuffix(strings.ReplaceAll(arg.Description, "`", ""), ".")
 	switch words := wordsOf(arg.Definition); {
 	case arg.Name == "until":
-		return text + ": 36h, 30d, 2026-01-31 (included) or 2026-01-31T09:30:00Z"
+		return text + ", such as 36h, 30d, 2026-01-31 (included) or 2026-01-31T09:30:00Z"
 	case arg.Type.Name() == "DateTime":
-		return text + ": 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z"
+		return text + ", such as 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z"
 	case len(words) == 0:
 		return text
 	case arg.Type.Elem != nil:
@@ -174,7 +177,7 @@ func (r *document) readArgs(c *cobra.Command, args []string) error {
 }
 
 // set sets an argument to a value from the command line. Lists may be set several times.
-// For "-" it reads a text from the first line of standard input, so that no process list
+// For "-" it reads the value from the first line of standard input, so that no process list
 // shows it.
 func (r *document) set(c *cobra.Command, arg operations.Argument, given string) error {
 	if given == "-" && arg.Type.NamedType == "String" {
@@ -227,6 +230,14 @@ func (r *document) parse(arg operations.Argument, given string) (any, error) {
 
 func parseValue(def *ast.Definition, given string) (any, error) {
 	switch {
+	case def.Kind == ast.InputObject: // two fields, as in slug=count
+		var n json.Number
+		name, value, _ := strings.Cut(given, "=")
+		if json.Unmarshal([]byte(value), &n) != nil {
+			return nil, fmt.Errorf("must be a %s and a %s, joined by =", def.Fields[0].Name, def.Fields[1].Name)
+		}
+		return map[string]any{def.Fields[0].Name: name, def.Fields[1].Name: n}, nil
+
 	case def.Kind == ast.Enum:
 		for _, v := range def.EnumValues {
 			if word(v.Name) == word(given) {

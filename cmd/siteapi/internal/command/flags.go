@@ -2,7 +2,6 @@ package command
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +34,7 @@ func outputFlags(f *pflag.FlagSet, usage string) {
 // a file. It fails before calling write if the file exists and must not be replaced, so
 // write can record the export in the audit without recording one that was refused. Until
 // the file is complete it is in the staging folder, or in its own if that is empty.
-func (c *call) write(staging string, write func(io.Writer) (what string, err error)) error {
+func (c *call) write(write func(io.Writer) (what string, err error)) error {
 	path, what := c.flag("output"), ""
 	if path == "" || path == "-" {
 		_, err := write(c.out)
@@ -43,7 +42,7 @@ func (c *call) write(staging string, write func(io.Writer) (what string, err err
 	}
 
 	overwrite := c.flag("overwrite") == "true"
-	err := writeFile(cmp.Or(staging, filepath.Dir(path)), path, overwrite, func(w io.Writer) (err error) {
+	err := writeFile(path, overwrite, func(w io.Writer) (err error) {
 		what, err = write(w)
 		return err
 	})
@@ -56,11 +55,11 @@ func (c *call) write(staging string, write func(io.Writer) (what string, err err
 
 // writeFile writes a file that only its owner may read. The file appears complete and
 // synced, or not at all. Until then it is a temporary file in a folder.
-func writeFile(folder, path string, overwrite bool, write func(io.Writer) error) error {
+func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
 	if info, err := os.Lstat(path); err == nil && (!overwrite || info.IsDir()) {
 		return fmt.Errorf("%s exists: choose another file, or add --overwrite", path)
 	}
-	return atomicfile.WriteFrom(folder, path, write)
+	return atomicfile.WriteFrom(filepath.Dir(path), path, write)
 }
 
 // confirmed asks a question, and reports whether the answer is y.

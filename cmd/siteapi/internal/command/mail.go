@@ -61,10 +61,7 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind, locale string) (*
 	if c.db != nil {
 		deps.Store = c.db.Store // It lists the other leads of a session in the mail to sales.
 	}
-	mailer, err := c.open.Mails(ctx, deps)
-	if err != nil {
-		return nil, err
-	}
+	mailer := c.open.Mails(deps)
 
 	write := mailer.VisitorMail
 	if kind == "sales" {
@@ -110,7 +107,7 @@ func previewMail(ctx context.Context, c *call) error {
 	}
 	m.ID = "preview@" + mail.Domain(m.From.Address)
 
-	return c.write("", func(w io.Writer) (string, error) {
+	return c.write(func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
 		if err == nil {
 			err = c.db.Store.Record(ctx, store.AuditEntry{
@@ -161,7 +158,7 @@ func testMail(ctx context.Context, c *call) error {
 	if err := sender.Send(ctx, m); err != nil {
 		return err
 	}
-	if c.settings.SMTPURL == nil {
+	if c.settings.MailDriver() == "file" {
 		c.printLine("the mail is in %s", c.settings.MailPath())
 	} else {
 		c.printLine("the mail server accepted the mail")

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -12,14 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/mcp"
-	"siteapi/resolvers"
 	"siteapi/schema"
 	"siteapi/schema/operations"
 )
 
 func (d commands) mcpCommand() *cobra.Command {
-	command := d.command("mcp", "serve operators' tools to an assistant on this machine", nil,
-		serveTools, "siteapi mcp")
+	tools := slices.DeleteFunc(slices.Clone(d.operations), func(op *operations.Operation) bool {
+		return op.Tool == nil || op.Tool.Audience != operations.Operator
+	})
+	command := d.command("mcp", "serve operators' tools to an assistant on this machine", settingsOf(tools...),
+		func(ctx context.Context, c *call) error { return c.serveTools(ctx, tools) },
+		"siteapi mcp")
 	command.Long = "Serves operators' tools with the Model Context Protocol on standard input and output,\n" +
 		"using the configured database, until the assistant disconnects. The audit log records\n" +
 		"the user of this machine."
@@ -27,24 +29,10 @@ func (d commands) mcpCommand() *cobra.Command {
 }
 
 // serveTools serves operators' tools. Their health report contains the checks of doctor.
-func serveTools(ctx context.Context, c *call) error {
-	if c.wrong.Concern(append(databaseSettings(), "TIME_ZONE", "ADMIN_TOKENS")...) {
-		return c.wrong
-	}
-
-	tools := slices.DeleteFunc(slices.Clone(c.commands.operations), func(op *operations.Operation) bool {
-		return op.Tool == nil || op.Tool.Audience != operations.Operator
-	})
-	entries, _, err := c.open.Cache(ctx)
+func (c *call) serveTools(ctx context.Context, tools []*operations.Operation) error {
+	exec, err := c.openExecutor(ctx, tools...)
 	if err != nil {
 		return err
-	}
-	exec, err := c.openExecutor(ctx, tools[0], &resolvers.Resolver{
-		Cache:  entries,
-		Checks: c.checks(ctx, ""),
-	})
-	if err != nil {
-		return errors.Join(err, entries.Close())
 	}
 
 	options := mcp.Options{Operations: tools, Executor: exec, Version: c.commands.version, Settings: c.settings}
@@ -54,7 +42,7 @@ func serveTools(ctx context.Context, c *call) error {
 			return next(asCommand(ctx), method, r)
 		}
 	})
-	return errors.Join(server.Run(ctx, &stdio{}), entries.Close())
+	return server.Run(ctx, &stdio{})
 }
 
 // stdio is the transport over standard input and output. It reports the end of the input

@@ -20,47 +20,73 @@ import (
 	"siteapi/schema/operations"
 )
 
-// openExecutor opens only the systems that an operation needs, until the end of the call.
-// It returns an executor with the resolvers of the service, completed from the given one.
-func (c *call) openExecutor(
-	ctx context.Context, op *operations.Operation, resolver *resolvers.Resolver,
-) (operations.Executor, error) {
-	resolver.Log, resolver.Version = c.open.Log, c.commands.version
-	size := func() int { return 0 }
+// databaseSettings are the settings that locate the database.
+func databaseSettings() []string { return []string{"ENVIRONMENT", "DATA_DIR", "DATABASE_URL"} }
 
-	uses, _ := needsOf(op)
-	if uses == onContent {
+// settingsOf returns the settings that must be valid for operations.
+func settingsOf(ops ...*operations.Operation) []string {
+	list := []string{"ENVIRONMENT", "TIME_ZONE"}
+	for system, settings := range map[resolvers.System][]string{
+		resolvers.Content:  {"DATA_DIR", "CMS_DRIVER", "CONTENT_TYPES", "CONTENT_TTL"},
+		resolvers.Database: databaseSettings(),
+		resolvers.Owners:   {"ADMIN_TOKENS"},
+		resolvers.Copies:   {"CMS_DRIVER", "CRM_DRIVER"},
+		resolvers.PDFs:     {"CACHE_URL", "CACHE_PREFIX", "LISTEN_ADDR"},
+		resolvers.Health:   {"*"},
+		resolvers.Service:  {"LISTEN_ADDR"},
+	} {
+		if uses(system, ops...) {
+			list = append(list, settings...)
+		}
+	}
+	return list
+}
+
+// uses reports whether one of the operations uses a system.
+func uses(system resolvers.System, ops ...*operations.Operation) bool {
+	return slices.ContainsFunc(ops, func(op *operations.Operation) bool {
+		return slices.Contains(resolvers.Uses(op.Root.Name), system)
+	})
+}
+
+// openExecutor opens only the systems that operations use, until the end of the call. It
+// returns an executor with the resolvers of the service on them.
+func (c *call) openExecutor(ctx context.Context, ops ...*operations.Operation) (operations.Executor, error) {
+	root := &resolvers.Resolver{}
+	size := func() int { return 0 }
+	if uses(resolvers.Content, ops...) {
 		if err := c.openContent(); err != nil {
 			return nil, err
 		}
-		resolver.Content, size = c.content, c.content.Size
-		resolver.Quotes = quotes.New(quotes.Deps{Content: c.content, Log: c.open.Log, Now: time.Now})
-	} else {
-		// DatabaseIdle must run before this process opens the database. File drivers create
-		// folders, so they are opened only if the database exists.
-		idle := systems.DatabaseIdle(c.settings)
-		if err := c.openDatabase(ctx); err != nil {
-			return nil, err
-		}
+		size = c.content.Size
+		root.QuotesResolver = quotes.New(quotes.Deps{
+			Content:  c.content,
+			Log:      c.open.Log,
+			Now:      time.Now,
+			TimeZone: c.settings.TimeZone,
+		})
+	}
 
-		// Commands queue mails to owners but do not write them, so they need no content and
-		// no PDFs.
-		mails, err := c.open.Mails(ctx, leadmail.Deps{Store: c.db.Store})
+	if uses(resolvers.Database, ops...) {
+		own, err := c.openLeads(ctx, uses(resolvers.Copies, ops...))
 		if err != nil {
 			return nil, err
 		}
-		own := c.open.Leads(c.db, mails)
-		if uses == onLeads {
-			if err := c.openUpstreams(ctx, own, idle); err != nil {
-				return nil, err
-			}
+		root.LeadsResolver, root.OperatorsResolver = own, own.Operators
+		root.FunnelResolver = &funnel.Resolver{Store: c.db.Store, TimeZone: c.settings.TimeZone}
+	}
+
+	root.SiteResolver = resolvers.SiteResolver{Site: c.content, Version: c.commands.version, Log: c.open.Log}
+	if uses(resolvers.Health, ops...) {
+		entries, _, err := c.open.Cache(ctx)
+		if err != nil {
+			return nil, err
 		}
-		resolver.Leads, resolver.Operators = own, own.Operators
-		resolver.Funnel = &funnel.Resolver{Store: c.db.Store}
+		c.cache, root.Cache, root.Checks = entries, entries, c.checks(ctx, "")
 	}
 
 	return executor.New(executor.Options{
-		Resolvers:   resolver,
+		Resolvers:   root.Root(),
 		Log:         c.open.Log,
 		Now:         time.Now,
 		ContentSize: size,
@@ -68,22 +94,36 @@ func (c *call) openExecutor(
 	}), nil
 }
 
-// openUpstreams opens the CMS, the CRM and the cache for the leads. It fails if the
-// settings select other systems than those of the service that used the database last,
-// since the command would search the wrong ones.
-func (c *call) openUpstreams(ctx context.Context, own *leads.Resolver, idle bool) (err error) {
-	if err := systems.CheckNote(ctx, c.db.Store, c.settings); err != nil {
-		return err
+// openLeads opens the database and, if the operation uses the copies of leads, the CMS, the
+// CRM and the cache. It then fails if the settings select other systems than those of the
+// service that used the database last, since the command would search the wrong ones.
+func (c *call) openLeads(ctx context.Context, copies bool) (*leads.Resolver, error) {
+	// DatabaseIdle must run before this process opens the database. File drivers create
+	// folders, so they are opened only if the database exists.
+	idle := systems.DatabaseIdle(c.settings)
+	if err := c.openDatabase(ctx); err != nil {
+		return nil, err
 	}
 
-	own.ClearPDFs = func(ctx context.Context) (int, error) {
-		return c.clearPDFs(ctx, idle)
+	// Commands queue mails to owners but do not write them, so they need no content and no
+	// PDFs.
+	p := systems.LeadParts{Data: c.db, Mails: c.open.Mails(leadmail.Deps{Store: c.db.Store})}
+	if !copies {
+		return c.open.Leads(p), nil
 	}
-	if own.CMS, err = c.open.CMS(); err != nil {
-		return err
+	if err := systems.CheckNote(ctx, c.db.Store, c.settings); err != nil {
+		return nil, err
 	}
-	own.CRM, err = c.open.CRM()
-	return err
+
+	var err error
+	if p.CMS, err = c.open.CMS(); err != nil {
+		return nil, err
+	}
+	if p.CRM, err = c.open.CRM(); err != nil {
+		return nil, err
+	}
+	p.ClearPDFs = func(ctx context.Context) (int, error) { return c.clearPDFs(ctx, idle) }
+	return c.open.Leads(p), nil
 }
 
 // clearPDFs clears PDFs from the cache. A cache in memory is cleared by the running

@@ -15,8 +15,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"golang.org/x/term"
 
-	"siteapi/resolvers/leads"
+	"siteapi/cmd/siteapi/internal/export"
 	"siteapi/schema"
+	"siteapi/schema/operations"
 )
 
 func decode(response json.RawMessage) (value any) {
@@ -24,30 +25,15 @@ func decode(response json.RawMessage) (value any) {
 	return value
 }
 
-// at returns the value at a path of fields, such as contact.email, or nil. Below a list it is
-// the list of the items' values.
-func at(value any, path string) any {
-	if list, isList := value.([]any); isList && path != "" {
-		values := make([]any, len(list))
-		for i, item := range list {
-			values[i] = at(item, path)
-		}
-		return values
-	}
-
-	field, below, deeper := strings.Cut(path, ".")
-	object, _ := value.(map[string]any)
-	if !deeper {
-		return object[field]
-	}
-	return at(object[field], below)
-}
-
 // print prints the result of an operation as JSON, as CSV, as tables of the columns, or
 // as lines with a name and a value.
 func (r *document) print(w io.Writer, response json.RawMessage, more bool) error {
 	value := decode(response)
-	tables := r.tables(value)
+	columns := r.op.Command.Columns
+	if r.csv && len(r.op.Command.CSV) > 0 {
+		columns = r.op.Command.CSV
+	}
+	tables := r.tables(value, columns)
 	object, isObject := value.(map[string]any)
 	switch {
 	case r.json:
@@ -55,7 +41,7 @@ func (r *document) print(w io.Writer, response json.RawMessage, more bool) error
 	case r.csv:
 		return r.printCSV(w, tables)
 	case isObject:
-		for _, t := range tables {
+		for _, t := range append(r.tables(value, r.op.Command.CSV), tables...) {
 			delete(object, t.name)
 		}
 		r.printFields(w, "", r.op.Root.SelectionSet, object)
@@ -88,11 +74,11 @@ func printJSON(out io.Writer, v any) error {
 // have too many columns.
 func (r *document) printFields(w io.Writer, path string, set ast.SelectionSet, value any) {
 	for _, f := range schema.Fields(set) {
-		name, v := path+f.Alias, at(value, f.Alias)
+		name, v := path+f.Alias, operations.At(value, f.Alias)
 		rows, isList := v.([]any)
 		table := listing{name, leaves(f.SelectionSet, ""), rows}
 		table.columns = slices.DeleteFunc(table.columns, func(column string) bool {
-			return !slices.ContainsFunc(rows, func(row any) bool { return r.cell(at(row, column)) != "" })
+			return !slices.ContainsFunc(rows, func(row any) bool { return r.cell(operations.At(row, column)) != "" })
 		})
 
 		switch {
@@ -143,15 +129,15 @@ type listing struct {
 }
 
 // tables returns the result if it is a list, or else its lists that have columns.
-func (r *document) tables(value any) (list []listing) {
+func (r *document) tables(value any, columns []string) (list []listing) {
 	if rows, isList := value.([]any); isList {
-		return []listing{{strings.Fields(r.op.Command.Name)[0], r.op.Command.Columns, rows}}
+		return []listing{{strings.Fields(r.op.Command.Name)[0], columns, rows}}
 	}
 
-	for _, path := range r.op.Command.Columns {
+	for _, path := range columns {
 		field, column, _ := strings.Cut(path, ".")
 		if len(list) == 0 || list[len(list)-1].name != field {
-			rows, _ := at(value, field).([]any)
+			rows, _ := operations.At(value, field).([]any)
 			list = append(list, listing{name: field, rows: rows})
 		}
 		last := &list[len(list)-1]
@@ -181,7 +167,7 @@ func (r *document) render(l listing) string {
 	for _, item := range l.rows {
 		var row table.Row
 		for _, column := range l.columns {
-			row = append(row, printable(r.cell(at(item, column))))
+			row = append(row, printable(r.cell(operations.At(item, column))))
 		}
 		t.AppendRow(row)
 	}
@@ -196,7 +182,7 @@ func (r *document) printCSV(w io.Writer, tables []listing) error {
 		for _, item := range t.rows {
 			var row []string
 			for _, column := range t.columns {
-				row = append(row, leads.Inert(r.cell(at(item, column))))
+				row = append(row, export.Inert(r.cell(operations.At(item, column))))
 			}
 			_ = out.Write(row)
 		}
@@ -222,7 +208,7 @@ func (r *document) cell(value any) string {
 		switch {
 		case v["toBeAgreed"] == true:
 			return "to be agreed"
-		case v["currency"] != nil:
+		case v["currency"] != nil && (v["amount"] != nil || v["min"] != nil):
 			var texts []string
 			for _, name := range []string{"min", "max", "amount", "currency"} {
 				if v[name] != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"siteapi/cmd/siteapi/internal/export"
 	"siteapi/resolvers"
 	"siteapi/schema"
 	"siteapi/schema/operations"
@@ -43,9 +44,12 @@ func (r *document) run(ctx context.Context, c *call) error {
 	}
 
 	var response json.RawMessage
-	err = c.write("", func(w io.Writer) (_ string, err error) {
+	err = c.write(func(w io.Writer) (_ string, err error) {
+		if r.op.Command.File {
+			return "written", r.export(ctx, run, w)
+		}
 		more := false
-		if response, more, err = r.fetch(ctx, run, w); err == nil && r.op.Command.Text == "" {
+		if response, more, err = r.fetch(ctx, run); err == nil {
 			err = r.print(w, response, more)
 		}
 		return "written", err
@@ -59,11 +63,11 @@ func (r *document) run(ctx context.Context, c *call) error {
 // open opens the systems of the operation.
 func (r *document) open(ctx context.Context, c *call) (runner, error) {
 	c.service = serviceAt(r.server, c.settings)
-	if r.system == onService {
+	if uses(resolvers.Service, r.op) {
 		return c.service.Run, nil
 	}
 
-	exec, err := c.openExecutor(ctx, r.op, &resolvers.Resolver{})
+	exec, err := c.openExecutor(ctx, r.op)
 	run := func(
 		ctx context.Context, op *operations.Operation, variables map[string]any,
 	) (json.RawMessage, *schema.Error) {
@@ -92,9 +96,34 @@ func asCommand(ctx context.Context) context.Context {
 	})
 }
 
+// export writes all pages of the operation to a file.
+func (r *document) export(ctx context.Context, run runner, w io.Writer) error {
+	e := export.Export{
+		Operation: r.op,
+		Zone:      r.zone,
+		Run: func(ctx context.Context, variables map[string]any) (json.RawMessage, *schema.Error) {
+			return run(ctx, r.op, variables)
+		},
+	}
+	language, refused := export.Language(r.language)
+	if refused != nil {
+		return r.refusal(refused)
+	}
+	err := e.Write(ctx, r.arguments, func() (export.Table, error) {
+		if r.xlsx {
+			return e.Workbook(w, language)
+		}
+		return e.CSV(w)
+	})
+	if refused, ok := errors.AsType[*schema.Error](err); ok {
+		return r.refusal(refused)
+	}
+	return err
+}
+
 // fetch runs the operation. For a connection it fetches pages up to the limit, and
-// returns the nodes and whether more exist. A text in the result is written page by page.
-func (r *document) fetch(ctx context.Context, run runner, w io.Writer) (json.RawMessage, bool, error) {
+// returns the nodes and whether more exist.
+func (r *document) fetch(ctx context.Context, run runner) (json.RawMessage, bool, error) {
 	nodes := []json.RawMessage{}
 	for {
 		if r.op.Argument(argFirst) != nil {
@@ -109,11 +138,6 @@ func (r *document) fetch(ctx context.Context, run runner, w io.Writer) (json.Raw
 			return nil, false, r.refusal(problem)
 		}
 
-		if text := r.op.Command.Text; text != "" {
-			if _, err := fmt.Fprint(w, at(decode(value), text)); err != nil {
-				return nil, false, err
-			}
-		}
 		var page struct {
 			Edges    []struct{ Node json.RawMessage }
 			PageInfo *struct {
@@ -146,11 +170,6 @@ func (r *document) refusal(e *schema.Error) error {
 	var errs []error
 	for _, f := range e.Fields {
 		name, _, _ := strings.Cut(f.Field, "[")
-		for _, arg := range r.op.Arguments {
-			if arg.Path == name {
-				name = arg.Name
-			}
-		}
 		if !slices.Contains(r.op.Command.Args, name) {
 			name = "--" + flagName(name)
 		}
@@ -181,7 +200,7 @@ func (r *document) outcome(response json.RawMessage) error {
 // isEmpty reports whether the value at a path of a result is empty. An empty path has no
 // value.
 func isEmpty(value any, path string) bool {
-	switch v := at(value, path).(type) {
+	switch v := operations.At(value, path).(type) {
 	case nil:
 		return true
 	case []any:

@@ -23,7 +23,7 @@ import (
 )
 
 func (d commands) configCommand() *cobra.Command {
-	return d.command("config", "check the settings, and print them with redacted secrets", nil, printConfig,
+	return d.diagnosis("config", "check the settings, and print them with redacted secrets", printConfig,
 		"siteapi config | grep RETENTION")
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"siteapi/cmd/siteapi/internal/systems"
 )
 
 func (d commands) migrateCommand() *cobra.Command {
@@ -37,10 +39,10 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		return errors.New("set DATABASE_URL to the new database: the source is the SQLite file in DATA_DIR")
 	}
 
-	old := *c.settings
-	old.DatabaseURL = nil
+	sqlite := *c.settings
+	sqlite.DatabaseURL = nil
 	source := c.open
-	source.Settings, source.Alone = &old, true // a lead accepted meanwhile would be missing
+	source.Settings, source.Alone = &sqlite, true // a lead accepted meanwhile would be missing
 	from, err := source.ExistingDatabase(ctx)
 	if err != nil {
 		return err
@@ -58,5 +60,9 @@ func copyStore(ctx context.Context, c *call) (err error) {
 	if err != nil {
 		return fmt.Errorf("copying to the database at DATABASE_URL, which must be empty: %w", err)
 	}
+
+	old := systems.DatabasePath(c.settings)
+	c.printLine("%s keeps everybody, also who is erased from PostgreSQL later. Once the service runs on PostgreSQL, "+
+		"delete it, with %[1]s-wal and %[1]s-shm", old)
 	return nil
 }

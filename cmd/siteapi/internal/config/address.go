@@ -57,3 +57,17 @@ func (s *Settings) leadWebhook(v string) (string, error) {
 	}
 	return v, nil
 }
+
+// shownAddresses returns a value without the user information, query and fragment of the
+// addresses in it, which may be secret.
+func shownAddresses(value string) string {
+	parts := strings.Split(value, ",")
+	for i, part := range parts {
+		u, err := url.Parse(strings.TrimSpace(part))
+		if err == nil && u.Scheme != "" && u.Host != "" {
+			u.User, u.RawQuery, u.ForceQuery, u.Fragment = nil, "", false, ""
+			parts[i] = u.String()
+		}
+	}
+	return strings.Join(parts, ",")
+}

@@ -104,6 +104,7 @@ type Settings struct {
 	// The webhook is off if LeadWebhookURL is empty. Each secret signs every event.
 	LeadWebhookURL     string   `name:"LEAD_WEBHOOK_URL" secret:"yes" parser:"lead webhook"`
 	LeadWebhookFormat  string   `name:"LEAD_WEBHOOK_FORMAT" default:"json" oneof:"json slack"`
+	LeadWebhookEvents  []string `name:"LEAD_WEBHOOK_EVENTS" parser:"events"` // besides the usual ones
 	LeadWebhookSecrets []string `name:"LEAD_WEBHOOK_SECRET" secret:"yes" parser:"webhook secrets"`
 
 	// Without SMTPURL, development writes mails to files and production sends none.
@@ -133,6 +134,7 @@ type Settings struct {
 	PurgeToken       string        `name:"CDN_PURGE_TOKEN" secret:"token"`
 	RevalidateURLs   []string      `name:"REVALIDATE_URLS" secret:"yes" parser:"addresses"`
 	RevalidateSecret []string      `name:"REVALIDATE_SECRET" secret:"yes" parser:"webhook secrets"`
+	RevalidateDelay  time.Duration `name:"REVALIDATE_DELAY" default:"0s" parser:"revalidation delay"`
 
 	CORSOrigins    []string       `name:"CORS_ALLOWED_ORIGINS" development:"*" parser:"origins"`
 	TrustedProxies []netip.Prefix `name:"TRUSTED_PROXIES"`
@@ -152,12 +154,18 @@ type Settings struct {
 	DeliveryRetryMax time.Duration `name:"DELIVERY_RETRY_MAX" default:"15m" parser:"retry pause"`
 	DeliveryRate     float64       `name:"DELIVERY_RATE" parser:"rate"` // leads per second; 0: unlimited
 
-	LogoHosts []string `name:"LOGO_HOSTS" default:"cdn.sanity.io" parser:"logo hosts"`
+	LogoHosts []string `name:"LOGO_HOSTS" default:"cdn.sanity.io" parser:"hosts"`
 
-	FrontPage      bool   `name:"FRONT_PAGE" default:"off" development:"on"`
-	Introspection  bool   `name:"GRAPHQL_INTROSPECTION" default:"off" development:"on"`
-	Playground     bool   `name:"GRAPHQL_PLAYGROUND" default:"off" development:"on"`
-	MCP            bool   `name:"MCP" default:"off" development:"on"` // serves tools for assistants
+	FrontPage     bool `name:"FRONT_PAGE" default:"off" development:"on"`
+	Introspection bool `name:"GRAPHQL_INTROSPECTION" default:"off" development:"on"`
+	Playground    bool `name:"GRAPHQL_PLAYGROUND" default:"off" development:"on"`
+	MCP           bool `name:"MCP" default:"off" development:"on"` // serves tools for assistants
+
+	// With MCPSignIn, operators sign their assistants in. MCPClients are the hosts of the
+	// assistants' metadata documents; nil: all public ones.
+	MCPSignIn  bool     `name:"MCP_SIGN_IN" default:"off"`
+	MCPClients []string `name:"MCP_CLIENTS" parser:"hosts"`
+
 	Operations     string `name:"GRAPHQL_OPERATIONS" default:"any" oneof:"any trusted"`
 	OperationsPath string `name:"GRAPHQL_DOCUMENTS" parser:"path"` // path of trusted documents
 
@@ -332,27 +340,32 @@ func (item Setting) among(names []string) bool {
 	})
 }
 
-// calculatorLacks names the document types that the calculator needs and CONTENT_TYPES lacks.
+// calculatorLacks says that CONTENT_TYPES lacks the choices of the calculator.
 func (s *Settings) calculatorLacks() string {
-	missing := slices.DeleteFunc([]string{"heroSection", "quoteOption"}, func(name string) bool {
-		return slices.Contains(s.ContentTypes, name)
-	})
-	if len(missing) == 0 {
+	if slices.Contains(s.ContentTypes, "quoteOption") {
 		return ""
 	}
-	return "must have " + strings.Join(missing, " and ") +
-		" with FRONT_PAGE=on: the calculator shows these documents"
+	return "must have quoteOption with FRONT_PAGE=on: the calculator shows these documents"
 }
 
-// Mails reports whether mails about leads are sent, or written to files in development.
-func (s *Settings) Mails() bool { return s.SMTPURL != nil || s.Environment == Development }
+// MailDriver returns the name of the driver that sends mails about leads, or writes them to
+// files in development. It is empty if there are no mails.
+func (s *Settings) MailDriver() string {
+	switch {
+	case s.SMTPURL != nil:
+		return "smtp"
+	case s.Environment == Development:
+		return "file"
+	}
+	return ""
+}
 
 // MailPath is the folder of mails in development.
 func (s *Settings) MailPath() string { return filepath.Join(s.DataDir, "mail") }
 
 // Lines returns the settings with the given names (see [Problems.Concern]), or all without
-// names, as NAME=value. A secret is shown as its number of values, and in the list of all
-// settings a default as a comment.
+// names, as NAME=value. A secret is shown as its number of values. Without names, unset
+// settings are listed as comments.
 func (s *Settings) Lines(names ...string) []string {
 	var lines []string
 	for _, item := range Table() {
@@ -362,8 +375,8 @@ func (s *Settings) Lines(names ...string) []string {
 		value := s.values[item.Name]
 		if item.Secret && value != "" && value != "memory://" {
 			value = fmt.Sprintf("(secret, %d value(s))", len(split(value)))
-		} else if u, err := url.Parse(value); err == nil && u.User != nil {
-			value = u.Redacted()
+		} else {
+			value = shownAddresses(value)
 		}
 
 		line := item.Name + "=" + value

@@ -41,14 +41,16 @@ func (s *Settings) require() {
 			"with GRAPHQL_OPERATIONS=trusted: set the folder or manifest of the clients' documents"},
 		{s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
 			"with LEAD_WEBHOOK_FORMAT=json" + newSecret},
-		{s.PurgeURLs != nil, "CDN_PURGE_KIND", "with CDN_PURGE_URL: set varnish, fastly or cloudflare"},
+		{s.PurgeURLs != nil, "CDN_PURGE_KIND", "with CDN_PURGE_URL: set one of " + edge.Kinds()},
 		{s.PurgeURLs != nil, "CDN_PURGE_TOKEN", "with CDN_PURGE_URL: set a token that may purge"},
 		{s.RevalidateURLs != nil, "REVALIDATE_SECRET", "with REVALIDATE_URLS" + newSecret},
-		{s.SMTPURL != nil, "MAIL_FROM",
+		{s.MailDriver() == "smtp", "MAIL_FROM",
 			"with SMTP_URL: set the sender's address, which also receives bounces"},
-		{s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: set the addresses to notify of new leads"},
+		{s.MailDriver() == "smtp", "SALES_MAIL_TO", "with SMTP_URL: set the addresses to notify of new leads"},
 		{s.AdminPage && !accounts && len(s.NamedTokens) == 0, "ADMIN_API_TOKEN",
 			"with ADMIN_PAGE=on: set a long random value, or ADMIN_TOKENS, or OIDC_ISSUER for accounts"},
+		{s.MCPSignIn, "OIDC_ISSUER", "with MCP_SIGN_IN=on: operators sign in with their account"},
+		{s.MCPSignIn, "SITE_URL", "with MCP_SIGN_IN=on: assistants find the service at this address"},
 		{accounts, "OIDC_CLIENT_ID", "with OIDC_ISSUER: set the id of this service at the provider"},
 		{accounts, "OIDC_CLIENT_SECRET", "with OIDC_ISSUER: set the secret of this service at the provider"},
 		{accounts, "OIDC_ROLES",
@@ -73,7 +75,7 @@ func (s *Settings) checkSafety() {
 
 	if s.CMSDriver == "sanity" && strings.HasPrefix(s.SanityDataset, "~") {
 		s.refuseInProduction("SANITY_DATASET", "must be a dataset and not an alias: "+
-			"leads are written to it, and the addresses of its images have its name")
+			"leads are stored in it, and the URLs of images contain its name")
 	}
 
 	if lacks := s.calculatorLacks(); s.FrontPage && lacks != "" {
@@ -91,6 +93,14 @@ func (s *Settings) checkSafety() {
 	cdn, _ := edge.Find(s.PurgeKind)
 	if cdn.Public && s.Environment != Development && strings.Contains(s.values["CDN_PURGE_URL"], "http:") {
 		s.refuse("CDN_PURGE_URL", "must begin with https://: the token is sent to it")
+	}
+
+	if s.MCPSignIn && !s.MCP {
+		s.refuse("MCP_SIGN_IN", "needs MCP=on")
+	}
+	if site, err := url.Parse(s.SiteURL); s.MCPSignIn && (err != nil || site.Path != "" || inClear(s.SiteURL)) {
+		s.refuse("SITE_URL", "must be an https address without a path with MCP_SIGN_IN=on: "+
+			"the metadata for assistants is at its root")
 	}
 
 	if s.OIDCIssuer == "" {

@@ -63,14 +63,17 @@ func (s *Settings) parsers() map[string]any {
 		"SMTP":            smtp.ParseURL,
 		"named tokens":    each(namedToken),
 		"recipients":      recipients,
-		"logo hosts":      logoHosts,
+		"events":          each(matching(`lead\.(outcome|corrected)`, "lead.outcome and lead.corrected, separated by commas")),
+		"hosts":           hosts,
 		"rate":            deliveryRate,
 		"lead retention":  leadRetention,
 		"drain delay":     duration(0, time.Hour),
 		"content TTL":     duration(time.Second, 366*24*time.Hour),
 		"max age":         duration(0, 366*24*time.Hour),
-		"retry pause":     duration(100*time.Millisecond, 24*time.Hour),
-		"CDN":             cdnKind,
+
+		"revalidation delay": duration(0, 24*time.Hour),
+		"retry pause":        duration(100*time.Millisecond, 24*time.Hour),
+		"CDN":                cdnKind,
 
 		"types":  each(matching(`\S+`, "document types separated by commas, without spaces")),
 		"scopes": each(matching(`[!#-+\--\[\]-~]+`, "scopes separated by commas, such as offline_access,groups")),
@@ -132,7 +135,7 @@ func oneOf(allowed ...string) func(string) (string, error) {
 
 func cdnKind(v string) (string, error) {
 	if _, known := edge.Find(v); !known {
-		return v, errors.New("must be varnish, fastly or cloudflare")
+		return v, errors.New("must be one of " + edge.Kinds())
 	}
 	return v, nil
 }
@@ -219,32 +222,42 @@ func adminToken(v string) (request.OperatorToken, error) {
 // namedToken parses a token with the name or address of its holder and the role:
 // ana:sales:<token>.
 func namedToken(v string) (t request.OperatorToken, err error) {
-	parts := regexp.MustCompile(`^([a-z0-9][a-z0-9.@_+-]{0,63}):(viewer|sales|admin):(.+)$`).FindStringSubmatch(v)
+	form := `^([a-z0-9][a-z0-9.@_+-]{0,63}):(` + strings.Join(roleNames(), "|") + `):(.+)$`
+	parts := regexp.MustCompile(form).FindStringSubmatch(v)
 	if parts == nil {
-		return t, errors.New("must be entries such as ana:sales:<token>, comma-separated: " +
-			"a name of a-z, 0-9 and -, or an e-mail address in lower case, one of viewer, sales and admin, and a token")
+		return t, fmt.Errorf("must be entries such as ana:sales:<token>, comma-separated: "+
+			"a name of a-z, 0-9 and -, or an e-mail address in lower case, a role (%s), and a token",
+			strings.Join(roleNames(), ", "))
 	}
 	t.Token, t.Actor, t.Role = parts[3], request.TokenPrefix+parts[1], schema.Role(strings.ToUpper(parts[2]))
 	return t, nil
 }
 
-// oidcRoles parses the groups of each role: viewer=marketing,sales=sales|desk,admin=ops.
+// roleNames returns the names of all roles in settings.
+func roleNames() (names []string) {
+	for _, role := range schema.AllRole {
+		names = append(names, strings.ToLower(string(role)))
+	}
+	return names
+}
+
+// oidcRoles parses the groups of each role: viewer=marketing,sales=sales|desk,admin=ops. The
+// separators may be in the name of a group, too, as %2C and %7C, and thus also %25.
 func oidcRoles(v string) (map[string]schema.Role, error) {
 	roles := map[string]schema.Role{}
-	form := regexp.MustCompile(`^(viewer|sales|admin)\s*=\s*([^|\s][^|]*(?:\|[^|]+)*)$`)
+	form := regexp.MustCompile(`^(` + strings.Join(roleNames(), "|") + `)\s*=\s*([^|\s][^|]*(?:\|[^|]+)*)$`)
+	decode := strings.NewReplacer("%2C", ",", "%2c", ",", "%7C", "|", "%7c", "|", "%25", "%")
 	for _, part := range split(v) {
 		parts := form.FindStringSubmatch(part)
 		if parts == nil {
-			return nil, errors.New("must list the groups of the roles viewer, sales and admin, " +
-				"such as viewer=marketing,sales=sales|desk,admin=ops")
+			return nil, fmt.Errorf("must list the groups of roles (%s), "+
+				"such as viewer=marketing,sales=sales|desk,admin=ops", strings.Join(roleNames(), ", "))
 		}
 
 		role := schema.Role(strings.ToUpper(parts[1]))
 		for group := range strings.SplitSeq(parts[2], "|") {
-			group = strings.TrimSpace(group)
-			if other := roles[group]; other == "" || role.AtLeast(other) {
-				roles[group] = role
-			}
+			group = decode.Replace(strings.TrimSpace(group))
+			roles[group] = schema.HighestRole(roles[group], role)
 		}
 	}
 	return roles, nil
@@ -363,7 +376,7 @@ func network(v string) (netip.Prefix, error) {
 	return prefix.Masked(), nil
 }
 
-func logoHosts(v string) ([]string, error) {
+func hosts(v string) ([]string, error) {
 	_, err := upstream.ParseAllowedHosts(split(v))
 	return split(v), err
 }

@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,8 @@ import (
 
 // compress compresses responses of at least 1 KB with gzip for clients that accept it,
 // unless the handler sends bytes that it has already compressed. Handlers see
-// Accept-Encoding as "gzip", or not at all if the response must not be compressed.
+// Accept-Encoding reduced to "gzip", "br" or both, or not at all if the response must not
+// be compressed.
 func compress(next http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.ContentTypeFilter(compressible))
 	if err != nil { // the options are constants
@@ -21,13 +23,13 @@ func compress(next http.Handler) http.Handler {
 
 	packed := wrap(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if mayCompress(r) {
-			r.Header.Set("Accept-Encoding", "gzip")
+		codings := acceptedCodings(r)
+		r.Header.Set("Accept-Encoding", strings.Join(codings, ", "))
+		if slices.Contains(codings, "gzip") {
 			packed(w, r)
 			return
 		}
 
-		r.Header.Del("Accept-Encoding")
 		w.Header().Add("Vary", "Accept-Encoding")
 		next.ServeHTTP(w, r)
 	})
@@ -39,23 +41,28 @@ func compressible(contentType string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || kind == "image/svg+xml"
 }
 
-// mayCompress reports whether a response may be compressed. Responses to requests with a
-// token or from the inbox may not: their length would reveal secrets to an attacker who
-// controls a part of them. Event streams may not, as compression would delay events.
-func mayCompress(r *http.Request) bool {
-	if r.Header["Authorization"] != nil || r.URL.Path == inbox.GraphQLPath ||
+// acceptedCodings returns the codings in which a response may be sent, of gzip and br.
+// Responses to requests with a token or from the inbox are not compressed: their length
+// would reveal secrets to an attacker who controls a part of them. Event streams are not,
+// as compression would delay events.
+func acceptedCodings(r *http.Request) (codings []string) {
+	if r.Header["Authorization"] != nil || r.URL.Path == inbox.GraphQLPath || r.URL.Path == inbox.WorkbookPath ||
 		strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-		return false
+		return nil
 	}
 
 	for coding := range strings.SplitSeq(strings.Join(r.Header["Accept-Encoding"], ","), ",") {
 		name, params, _ := strings.Cut(strings.ToLower(coding), ";")
-		if strings.TrimSpace(name) != "gzip" {
+		name = strings.TrimSpace(name)
+		if name != "gzip" && name != "br" {
 			continue
 		}
+
 		_, quality, given := strings.Cut(params, "q=")
 		q, err := strconv.ParseFloat(strings.TrimSpace(quality), 64)
-		return !given || err == nil && q > 0
+		if !given || err == nil && q > 0 {
+			codings = append(codings, name)
+		}
 	}
-	return false
+	return codings
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
@@ -150,6 +151,11 @@ func (f *InFlight) EnterSignIn(ctx context.Context) *schema.Error {
 	return f.enterOnce(ctx, countSignIn)
 }
 
+// EnterGrant counts a request of an assistant, whose grant the caller has as its address.
+func (f *InFlight) EnterGrant(ctx context.Context) *schema.Error {
+	return f.enterOnce(ctx, request.CallerFrom(ctx).Address)
+}
+
 // LeaveSignIn removes a request from the counter of [InFlight.EnterSignIn], although the
 // request continues: a stream enters the counter for each check of its login.
 func (f *InFlight) LeaveSignIn(ctx context.Context) {
@@ -226,7 +232,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 			r, refused = s.preview(r, rec)
 		}
 		if refused != nil {
-			WriteError(w, r, refused)
+			s.writeError(w, r, refused)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -241,9 +247,11 @@ func (s *Server) limit(r *http.Request, rec *record) *schema.Error {
 	}
 
 	if s.RateLimits != nil {
-		client := clientKey(request.CallerFrom(r.Context()).Address)
-		if refused := s.InFlight.enter(rec, client, weight); refused != nil {
-			return refused
+		if r.Pattern != inbox.ResourcePath { // EnterGrant counts these
+			client := clientKey(request.CallerFrom(r.Context()).Address)
+			if refused := s.InFlight.enter(rec, client, weight); refused != nil {
+				return refused
+			}
 		}
 		if refused := s.RateLimits.check(r); refused != nil {
 			return refused

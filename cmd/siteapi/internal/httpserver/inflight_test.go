@@ -12,6 +12,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/ratelimit"
+	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
@@ -42,7 +43,7 @@ func TestInFlight(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &Server{Options: Options{InFlight: NewInFlight(settings, prometheus.NewRegistry())}}
+			s := &Server{Options: Options{InFlight: NewInFlight(settings, prometheus.NewRegistry()), REST: &rest.API{}}}
 			if c.after == 429 {
 				s.RateLimits = &RateLimits{Shared: unlimited{}, Local: unlimited{}}
 			}

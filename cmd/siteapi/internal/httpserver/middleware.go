@@ -12,18 +12,17 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/resolvers/graphqlhttp"
-	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
 
-// WriteError writes an error in the format of the request's endpoint.
-func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
+// writeError writes an error in the format of the request's endpoint.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	if strings.HasSuffix(r.URL.Path, GraphQLPath) {
 		graphqlhttp.WriteError(w, r, e)
 		return
 	}
-	rest.WriteProblem(w, r, e)
+	s.REST.WriteError(w, r, e)
 }
 
 // listener configures the access of requests on one of the two listeners.
@@ -67,7 +66,7 @@ func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 			Msg("handler panicked")
 
 		if !begun {
-			WriteError(w, r, schema.Internal(request.CallerFrom(r.Context()).RequestID))
+			s.writeError(w, r, schema.Internal(request.CallerFrom(r.Context()).RequestID))
 		}
 	}
 
@@ -156,7 +155,7 @@ func isPreflight(r *http.Request, response http.Header) bool {
 		response.Get("Access-Control-Allow-Origin") != ""
 }
 
-// headerName is the form of a header's name. It excludes *, which would allow any header.
+// headerName matches a header name other than *, which would allow any header.
 var headerName = regexp.MustCompile("^[!#$%&'+.^_`|~0-9A-Za-z-]+$")
 
 // maxAskedHeaders is the maximum length of a list of headers that a preflight request asks for.

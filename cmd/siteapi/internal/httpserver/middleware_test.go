@@ -11,13 +11,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/rest"
 )
 
 // A panic is logged and causes the status 500. A response that has begun is cut off.
 func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}}}
+	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}, REST: &rest.API{}}}
 	s.routes = http.NewServeMux()
 	s.metrics = newMetrics(prometheus.NewRegistry(), newConnections(1, nil))
 

@@ -4,14 +4,19 @@ import (
 	"net/http"
 	"regexp"
 
+	"siteapi/integrations/edge"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
 
-const headerPreview = "X-Preview"
+const (
+	headerPreview  = "X-Preview"
+	headerRevision = "X-Content-Revision"
+)
 
-// perspectives matches the perspectives of previews: drafts, or a release over drafts.
-var perspectives = regexp.MustCompile(`^(r[A-Za-z0-9_-]{1,63},)?drafts$`)
+// perspectives matches the perspectives of previews: drafts, below any releases. The
+// leftmost takes precedence.
+var perspectives = regexp.MustCompile(`^(r[A-Za-z0-9_-]{1,63},){0,10}drafts$`)
 
 // preview allows requests with a preview token to read unpublished content, and refuses
 // the header without one. Responses to previews are never cached.
@@ -24,16 +29,20 @@ func (s *Server) preview(r *http.Request, rec *record) (*http.Request, *schema.E
 	}
 	if len(asked) > 1 || !perspectives.MatchString(asked[0]) {
 		return r, schema.BadRequest(
-			headerPreview + " must be drafts, or a release and drafts, such as rSpring,drafts.")
+			headerPreview + " must be drafts, or releases and drafts, such as rSpring,rSummer,drafts.")
 	}
 
 	caller.Preview = asked[0]
 	return r.WithContext(request.WithCaller(r.Context(), caller)), nil
 }
 
-// keepPrivate replaces the caching headers of a response so that no cache stores it.
-func keepPrivate(h http.Header) {
-	for _, name := range []string{"ETag", "Last-Modified", "Cache-Tag", "Surrogate-Key", "CDN-Cache-Control"} {
+// keepPrivate replaces the caching headers of a response so that no cache stores it, and
+// adds the revision of its content.
+func (rec *record) keepPrivate(h http.Header) {
+	if revision := rec.revision.Load(); revision != nil {
+		h.Set(headerRevision, *revision)
+	}
+	for _, name := range append(edge.Headers(), "ETag", "Last-Modified") {
 		h.Del(name)
 	}
 	h.Set("Cache-Control", "private, no-store")

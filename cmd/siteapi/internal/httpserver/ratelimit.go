@@ -23,8 +23,14 @@ type limit struct {
 	local bool
 }
 
-// otherRoutes stands for all routes without their own limit.
-const otherRoutes = "everything else"
+const (
+	// otherRoutes stands for all routes without their own limit.
+	otherRoutes = "everything else"
+
+	// grantRoute stands for the requests of an assistant. They count by its grant, and not
+	// only by the address, from which the assistants of many operators call.
+	grantRoute = "POST " + inbox.ResourcePath + " of one grant"
+)
 
 func rule(number int, period time.Duration, burst int) ratelimit.Rule {
 	return ratelimit.Rule{Limit: number, Period: period, Burst: burst}
@@ -45,6 +51,9 @@ var routeLimits = []limit{ //nolint:gochecknoglobals // a table that never chang
 	{route: "POST " + inbox.LoginPath, Rule: rule(10, 15*time.Minute, 10)},
 	{route: "GET " + inbox.LoginPath, Rule: rule(10, 15*time.Minute, 10)},
 	{route: "GET " + inbox.CallbackPath, Rule: rule(10, 15*time.Minute, 10)},
+	{route: "GET " + inbox.AssistantPath, Rule: rule(10, 15*time.Minute, 10)},
+	{route: "POST " + inbox.ResourcePath, Rule: rule(800, time.Second, 3200), local: true},
+	{route: grantRoute, Rule: rule(50, time.Second, 200), local: true},
 	{route: "POST " + GraphQLPath, Rule: rule(50, time.Second, 200), local: true},
 	{route: otherRoutes, Rule: rule(50, time.Second, 200), local: true},
 }
@@ -93,22 +102,22 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 	return nil
 }
 
-// Sizes of a response that count as one more request. Encoding a hundred objects, however
-// small, takes as long as executing a small query.
-const (
-	responseUnit = 256 << 10 // bytes
-	objectsUnit  = 100       // objects of a list
-)
-
-// ChargeResponse counts each full responseUnit and objectsUnit of a response as one more
-// GraphQL request. A response uses at most half of the burst of a client.
-func (l *RateLimits) ChargeResponse(ctx context.Context, size, objects int) *schema.Error {
-	limit := limitOf("POST " + GraphQLPath)
-	n := min(size/responseUnit+objects/objectsUnit, limit.Burst/2)
-	if l == nil || n == 0 {
+// ChargeMore counts work of an operation as further GraphQL requests. It counts at most half
+// of the burst of a client at once.
+func (l *RateLimits) ChargeMore(ctx context.Context, requests int) *schema.Error {
+	if l == nil {
 		return nil
 	}
-	return l.allow(ctx, limit, n)
+	limit := limitOf("POST " + GraphQLPath)
+	return l.allow(ctx, limit, min(requests, limit.Burst/2))
+}
+
+// ChargeGrant counts a request of an assistant, whose grant the caller has as its address.
+func (l *RateLimits) ChargeGrant(ctx context.Context) *schema.Error {
+	if l == nil {
+		return nil
+	}
+	return l.allow(ctx, limitOf(grantRoute), 1)
 }
 
 func (l *RateLimits) allow(ctx context.Context, limit limit, n int) *schema.Error {

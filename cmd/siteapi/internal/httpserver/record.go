@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
@@ -27,6 +28,8 @@ type record struct {
 	limited bool // refused by a rate or concurrency limit
 	preview bool // has the preview header
 	routine bool // a health check or a preflight request
+
+	revision atomic.Pointer[string] // the preview's revision; nil: none was read
 
 	endpoint http.Handler // nil if the path has no route
 
@@ -65,6 +68,14 @@ func (rec *record) Dropped(fields []string) {
 		if rec.namesDropped && !slices.Contains(rec.dropped, field) {
 			rec.dropped = append(rec.dropped, field)
 		}
+	}
+}
+
+// Previewed records the revision of the content of a preview. If root fields have read
+// different ones, the response has a revision that is never current.
+func (rec *record) Previewed(revision string) {
+	if !rec.revision.CompareAndSwap(nil, &revision) && *rec.revision.Load() != revision {
+		rec.revision.Store(new("mixed"))
 	}
 }
 
@@ -124,7 +135,7 @@ func (w *recordingWriter) WriteHeader(status int) {
 		w.Header().Set(request.HeaderDropped, strings.Join(w.dropped, ", "))
 	}
 	if w.preview {
-		keepPrivate(w.Header())
+		w.keepPrivate(w.Header())
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

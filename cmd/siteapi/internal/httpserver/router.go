@@ -24,24 +24,27 @@ const (
 // newRoutes returns the mux of all endpoints.
 func (s *Server) newRoutes() *http.ServeMux {
 	operators := inbox.New(inbox.Options{
-		Tokens:  s.Settings.AdminTokens,
-		SignIn:  s.SignIn,
-		GraphQL: s.InboxGraphQL,
-		Page:    s.Pages[inbox.Path],
-		Now:     time.Now,
+		Tokens:   s.Settings.AdminTokens,
+		SignIn:   s.SignIn,
+		GraphQL:  s.InboxGraphQL,
+		Workbook: s.Workbook,
+		Page:     s.Pages[inbox.Path],
+		Now:      time.Now,
 	})
 
 	mux := http.NewServeMux()
-	for path, page := range s.Pages {
+	for at, page := range s.Pages {
 		methods := rest.Methods{http.MethodGet: page}
-		switch path {
-		case inbox.Path:
-		case "/":
+		switch {
+		case at == inbox.Path:
+		case at == "/":
 			mux.Handle("/{$}", methods)
 			mux.Handle("/assets/", methods)
+		case path.Ext(at) != "": // a file
+			mux.Handle(at, methods)
 		default:
-			mux.Handle(path, methods)
-			mux.Handle(path+"/", methods)
+			mux.Handle(at, methods)
+			mux.Handle(at+"/", methods)
 		}
 	}
 
@@ -55,8 +58,15 @@ func (s *Server) newRoutes() *http.ServeMux {
 	if s.MCP != nil {
 		mux.Handle(mcp.Path, s.MCP)
 	}
+	if s.Settings.MCPSignIn {
+		mux.Handle(inbox.ResourcePath, s.SignIn.Authenticate(s.MCP))
+		for path, handler := range s.SignIn.AssistantHandlers() {
+			mux.Handle(path, handler)
+		}
+	}
 	for _, path := range []string{
 		inbox.Path, inbox.Path + "/", inbox.OperatorPath, inbox.GraphQLPath, inbox.LoginPath, inbox.CallbackPath,
+		inbox.AssistantPath, inbox.WorkbookPath,
 	} {
 		mux.Handle(path, operators)
 	}
@@ -68,7 +78,7 @@ func (s *Server) newRoutes() *http.ServeMux {
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	isInbox := r.Pattern == inbox.Path || strings.HasPrefix(r.Pattern, inbox.Path+"/")
 	if r.Pattern == "" || isInbox && !request.CallerFrom(r.Context()).Operators {
-		WriteError(w, r, schema.NotFound("There is no such route."))
+		s.writeError(w, r, schema.NotFound("There is no such route."))
 		return
 	}
 	if s.opensPlayground(r) {

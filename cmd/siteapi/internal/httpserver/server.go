@@ -55,6 +55,7 @@ import (
 type Options struct {
 	GraphQL      http.Handler
 	InboxGraphQL http.Handler // the endpoint of the inbox
+	Workbook     http.Handler // the workbook of the inbox
 	REST         *rest.API
 	MCP          http.Handler            // the endpoint for assistants; nil: off
 	Pages        map[string]http.Handler // pages by path

@@ -2,17 +2,17 @@ package systems
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/rs/zerolog"
@@ -27,31 +27,31 @@ import (
 	"siteapi/schema"
 )
 
-// DatabaseFile is the name of the SQLite file in DATA_DIR.
-const DatabaseFile = "siteapi.db"
-
-// Database is an open database with its delivery queue.
+// Database is the database of the service with its delivery queue. It is unavailable until
+// it is connected.
 type Database struct {
-	Queue    *queue.Queue
-	Store    *store.Store
-	Truncate func(ctx context.Context) error // removes deleted data from the write-ahead log of SQLite
-	Load     func() store.Load
-	Files    []string // SQLite files; empty with PostgreSQL
+	Store *store.Store
+	Queue *queue.Queue
+	databaseDriver
 
-	// Sizes returns the bytes of each PostgreSQL table with its indexes. It is nil with
-	// SQLite.
-	Sizes func(ctx context.Context) (map[string]int64, error)
+	opener Opener
+	handle *store.Handle
+	lock   *flock.Flock // of SQLite
 
-	opened []func() error // closes what is open
+	// migrateQueue migrates the tables of the queue. The store is migrated first, since it
+	// checks that the database belongs to this service.
+	migrateQueue func(ctx context.Context) error
 }
 
-// Close closes the database.
-func (d *Database) Close() (err error) {
-	for _, closing := range slices.Backward(d.opened) {
-		err = errors.Join(err, closing())
-	}
-	d.opened = nil
-	return err
+// databaseDriver is implemented by every driver of the store.
+type databaseDriver interface {
+	store.Database
+	Connect(ctx context.Context, log *slog.Logger) error
+	Close() error
+
+	Load() store.Load
+	Sizes(ctx context.Context) (map[string]int64, error) // bytes of the tables with their indexes
+	Truncate(ctx context.Context) error                  // removes deleted data from the log
 }
 
 // ExistingDatabase opens the database of a service. It fails if there is none.
@@ -67,6 +67,9 @@ func (o Opener) ExistingDatabase(ctx context.Context) (*Database, error) {
 func CheckDatabase(s *config.Settings) error {
 	if s.DatabaseURL != nil {
 		return nil
+	}
+	if err := refuseOld(s); err != nil {
+		return err
 	}
 
 	_, err := os.Lstat(DatabasePath(s))
@@ -90,149 +93,203 @@ func DatabaseIdle(s *config.Settings) bool {
 	if s.DatabaseURL != nil || CheckDatabase(s) != nil {
 		return false
 	}
-	lock, err := LockDatabase(s)
-	return err == nil && lock.Close() == nil
+	lock := databaseLock(s)
+	free, err := lock.TryLock()
+	return errors.Join(err, lock.Close()) == nil && free
 }
 
 // Database opens the database of DATABASE_URL and the delivery queue in it, and
 // migrates their tables.
 func (o Opener) Database(ctx context.Context) (*Database, error) {
-	s := o.Settings
+	d, err := o.NewDatabase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Connect(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// NewDatabase returns the database of DATABASE_URL, which is not connected yet.
+func (o Opener) NewDatabase(ctx context.Context) (*Database, error) {
 	receivers, err := o.Receivers()
 	if err != nil {
 		return nil, err
 	}
-
 	options := queue.Options{
 		Targets:     o.targets(),
 		Receivers:   receivers,
 		ContentKeys: content.Keys(schema.Locales()),
-		RetryMax:    s.DeliveryRetryMax,
+		RetryMax:    o.Settings.DeliveryRetryMax,
 		Observe:     o.Metrics.Delivery,
 		Log:         o.Log,
 	}
 
-	db, open := &Database{}, o.openSQLite
-	if s.DatabaseURL != nil {
-		open = o.openPostgres
+	d := &Database{opener: o}
+	if o.Settings.DatabaseURL != nil {
+		err = d.usePostgres(ctx, options)
+	} else {
+		err = d.useSQLite(options)
 	}
-	if err := open(ctx, db, options); err != nil {
-		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", errors.Join(err, db.Close()))
+	if err != nil {
+		return nil, fmt.Errorf("setting up the database: %w", err)
 	}
-	return db, nil
+	d.Store = d.Queue.Store
+	return d, nil
 }
 
-// openPostgres opens the store and the queue on one connection pool.
-func (o Opener) openPostgres(ctx context.Context, db *Database, options queue.Options) error {
-	url := o.Settings.DatabaseURL.String()
-	pool, err := postgres.OpenPool(ctx, url)
-	if err != nil {
-		return err
-	}
-	db.opened = append(db.opened, func() error { pool.Close(); return nil })
-
-	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), options)
-	if err != nil {
-		return err
-	}
-	tables, err := postgres.Open(ctx, pool, slog.New(zerolog.NewSlogHandler(o.Log)), inTransaction)
+// usePostgres sets up the store and the queue on one connection pool.
+func (d *Database) usePostgres(ctx context.Context, o queue.Options) error {
+	url := d.opener.Settings.DatabaseURL.String()
+	pool, err := postgres.NewPool(ctx, url)
 	if err != nil {
 		return err
 	}
 
-	jobs.Store = tables
-	db.Store, db.Queue = tables, jobs
-	db.Load = func() store.Load { return postgres.Load(pool) }
-	db.Sizes = func(ctx context.Context) (map[string]int64, error) { return postgres.Sizes(ctx, pool) }
-	db.Truncate = func(context.Context) error { return nil }
-	return migrateQueue(ctx, url, o.Log)
+	d.Queue, err = queue.New(riverpgxv5.New(pool), o, func(jobs store.Queue[pgx.Tx]) (*store.Store, error) {
+		d.databaseDriver = postgres.New(pool, jobs)
+		d.handle = store.NewHandle(d.databaseDriver)
+		return store.New(d.handle), nil
+	})
+	d.migrateQueue = func(ctx context.Context) error {
+		pool, err := postgres.NewMigrationPool(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		return postgres.Translate(queue.Migrate(ctx, riverpgxv5.New(pool), o.Log))
+	}
+	return err
 }
 
-// migrateQueue migrates the tables of the queue on a connection without timeouts. The
-// store is migrated first, since it checks that the database belongs to this service.
-func migrateQueue(ctx context.Context, url string, log zerolog.Logger) error {
-	pool, err := postgres.OpenMigrationPool(ctx, url)
+// useSQLite sets up the store and the queue on the database file.
+func (d *Database) useSQLite(o queue.Options) error {
+	path := DatabasePath(d.opener.Settings)
+	pool, err := sqlite.NewPool(path)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	return queue.Migrate(ctx, riverpgxv5.New(pool), log)
-}
-
-// openSQLite locks the database file, and opens the store and the queue on it.
-func (o Opener) openSQLite(ctx context.Context, db *Database, options queue.Options) error {
-	lock, err := o.lockDatabase(ctx)
-	if err != nil {
-		return err
-	}
-	db.opened = append(db.opened, lock.Close)
-
-	path := DatabasePath(o.Settings)
-	pool, err := sqlite.OpenDB(ctx, path)
-	if err != nil {
-		return err
-	}
-	db.opened = append(db.opened, pool.Close)
 
 	river := riversqlite.New(pool)
-	jobs, inTransaction, err := queue.New(river, options)
-	if err != nil {
-		return err
+	d.lock = databaseLock(d.opener.Settings)
+	d.Queue, err = queue.New(river, o, func(jobs store.Queue[*sql.Tx]) (*store.Store, error) {
+		db, err := sqlite.New(path, pool, jobs)
+		d.databaseDriver, d.handle = db, store.NewHandle(db)
+		return store.New(d.handle), err
+	})
+	d.migrateQueue = func(ctx context.Context) error {
+		return sqlite.Translate(queue.Migrate(ctx, river, o.Log))
 	}
-	tables, err := sqlite.Open(ctx, path, pool, slog.New(zerolog.NewSlogHandler(o.Log)), inTransaction)
-	if err != nil {
-		return err
-	}
-	db.opened = append(db.opened, tables.Close)
+	return err
+}
 
-	jobs.Store = tables.Store
-	db.Store, db.Queue, db.Load, db.Files = tables.Store, jobs, tables.Load, []string{path, path + "-wal"}
-	db.Truncate = func(ctx context.Context) error { return sqlite.Truncate(ctx, path) }
-	return queue.Migrate(ctx, river, o.Log)
+// Connect connects the database and migrates its tables, unless it is connected. An error
+// that is not [store.ErrUnavailable] can only be mended by a person.
+func (d *Database) Connect(ctx context.Context) error {
+	err := d.handle.Connect(func() error {
+		if err := d.lockFile(ctx); err != nil {
+			return err
+		}
+		if err := d.databaseDriver.Connect(ctx, slog.New(zerolog.NewSlogHandler(d.opener.Log))); err != nil {
+			return err
+		}
+		return d.migrateQueue(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", err)
+	}
+	return nil
+}
+
+// Start connects the database if it is not yet, and starts the queue. It tries again until
+// it succeeds, and returns false if ctx ends before.
+func (d *Database) Start(ctx context.Context, h queue.Handlers) bool {
+	var logged error
+	for {
+		err := d.start(ctx, h)
+		if err == nil {
+			if logged != nil {
+				d.opener.Log.Info().Msg("database available: leads are accepted and delivered")
+			}
+			return true
+		}
+
+		// Each kind of failure is logged once.
+		if logged == nil || errors.Is(err, store.ErrUnavailable) != errors.Is(logged, store.ErrUnavailable) {
+			d.opener.Log.Error().Err(err).Msg("no database: content is served, leads are refused, " +
+				"and deliveries wait. Trying again every two seconds")
+			logged = err
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+func (d *Database) start(ctx context.Context, h queue.Handlers) error {
+	err := d.Connect(ctx)
+	if errors.Is(err, store.ErrUnavailable) && d.giveUpSpare() {
+		err = d.Connect(ctx)
+	}
+	if err != nil {
+		return err
+	}
+
+	if err := Note(ctx, d.Store, d.opener.Settings); err != nil {
+		return err
+	}
+	if d.opener.Settings.DatabaseURL != nil {
+		if err := markServer(d.opener.Settings); err != nil {
+			d.opener.Log.Warn().Err(err).Msg("cannot mark DATA_DIR as that of a service on PostgreSQL")
+		}
+	}
+	return d.Queue.Start(ctx, h)
+}
+
+// Close closes the database.
+func (d *Database) Close() error {
+	err := d.databaseDriver.Close()
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+	}
+	return err
 }
 
 // databaseLock returns the lock of the SQLite database. Processes that use the database
 // share it.
-func databaseLock(s *config.Settings) (*flock.Flock, error) {
-	dir := filepath.Join(s.DataDir, "run")
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, err
-	}
-	return flock.New(filepath.Join(dir, "open.flock"), flock.SetPermissions(0o640)), nil
+func databaseLock(s *config.Settings) *flock.Flock {
+	return flock.New(filepath.Join(s.DataDir, "run", "open.flock"), flock.SetPermissions(0o640))
 }
 
-// lockDatabase locks the SQLite database for a process that uses it. A running restore
-// gets time to finish.
-func (o Opener) lockDatabase(ctx context.Context) (io.Closer, error) {
-	if o.Alone {
-		return LockDatabase(o.Settings)
+// lockFile locks the SQLite database for a process that uses it. A running copy gets time to
+// finish. A process that copies it keeps all others out.
+func (d *Database) lockFile(ctx context.Context) error {
+	if d.lock == nil {
+		return nil
 	}
-	lock, err := databaseLock(o.Settings)
-	if err != nil {
-		return nil, err
+	if err := refuseOld(d.opener.Settings); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(d.lock.Path()), 0o750); err != nil {
+		return err
+	}
+
+	if d.opener.Alone {
+		free, err := d.lock.TryLock()
+		if err == nil && !free {
+			err = errors.New("the database is in use: stop the service and running commands first")
+		}
+		return err
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-
-	_, err = lock.TryRLockContext(ctx, 50*time.Millisecond)
+	_, err := d.lock.TryRLockContext(ctx, 50*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.New("a restore or a copy is running")
+		err = errors.New("`siteapi store copy` is running")
 	}
-	return lock, err
-}
-
-// LockDatabase locks the SQLite database until the lock is closed, so that a restore can
-// replace the file, or a copy of it has every lead. It fails if another process uses the database.
-func LockDatabase(s *config.Settings) (io.Closer, error) {
-	lock, err := databaseLock(s)
-	if err != nil {
-		return nil, err
-	}
-
-	free, err := lock.TryLock()
-	if err == nil && !free {
-		err = errors.New("the database is in use: stop the service and running commands first")
-	}
-	return lock, err
+	return err
 }

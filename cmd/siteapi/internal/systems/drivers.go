@@ -10,6 +10,9 @@ import (
 	"siteapi/integrations/crm"
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
+	"siteapi/integrations/mail"
+	mailfile "siteapi/integrations/mail/file"
+	"siteapi/integrations/mail/smtp"
 	"siteapi/resolvers/leads"
 )
 
@@ -39,11 +42,20 @@ type driver[T any] struct {
 
 	// copies are those of a lead that an erasure cannot reach; empty: none.
 	copies string
+
+	// outcomes reports whether a CRM has outcomes of leads, which are read from it.
+	outcomes bool
+
+	// sends reports whether a mail driver hands mails to a server, which can be checked.
+	sends bool
 }
 
 func (o Opener) cmsDriver() driver[CMS] { return o.cmsDrivers()[o.Settings.CMSDriver] }
 
 func (o Opener) crmDriver() driver[CRM] { return o.crmDrivers()[o.Settings.CRMDriver] }
+
+// mailDriver returns the driver of mails, which is the zero value if there are none.
+func (o Opener) mailDriver() driver[mail.Sender] { return o.mailDrivers()[o.Settings.MailDriver()] }
 
 // CMS opens the driver of CMS_DRIVER.
 func (o Opener) CMS() (CMS, error) { return o.cmsDriver().open() }
@@ -58,10 +70,12 @@ func (o Opener) cmsDrivers() map[string]driver[CMS] {
 		"file": {
 			open: func() (CMS, error) {
 				return cmsfile.Open(cmsfile.Options{
-					Path:   s.ContentPath(),
-					Sample: s.CMSFile == "",
-					Dir:    s.DataDir,
-					Log:    o.Log,
+					Path:      s.ContentPath(),
+					Sample:    s.CMSFile == "",
+					ProjectID: s.SanityProjectID,
+					Dataset:   s.SanityDataset,
+					Dir:       s.DataDir,
+					Log:       o.Log,
 				})
 			},
 			remedy: "check the owner and mode of the content file and of DATA_DIR",
@@ -112,6 +126,7 @@ func (o Opener) crmDrivers() map[string]driver[CRM] {
 		copies: "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
 	}
 	if s.HubSpotStage != "" {
+		vendor.outcomes = true
 		vendor.perSecond = 1.5 // a deal takes four more requests
 		vendor.copies = "what HubSpot keeps of deals: former values, and what your team has added"
 	}
@@ -122,6 +137,31 @@ func (o Opener) crmDrivers() map[string]driver[CRM] {
 			remedy: "check the owner and mode of DATA_DIR, and whether its disk is full",
 		},
 		"hubspot": vendor,
+	}
+}
+
+// mailDrivers returns the drivers of [config.Settings.MailDriver] by name.
+func (o Opener) mailDrivers() map[string]driver[mail.Sender] {
+	s := o.Settings
+	return map[string]driver[mail.Sender]{
+		"file": {
+			open:   func() (mail.Sender, error) { return mailfile.Open(s.MailPath()), nil },
+			remedy: "check the owner and mode of DATA_DIR, and whether its disk is full",
+		},
+
+		"smtp": {
+			open: func() (mail.Sender, error) {
+				return smtp.New(smtp.Options{
+					URL:     s.SMTPURL,
+					From:    s.MailFrom.Address,
+					SalesTo: s.SalesMailTo,
+					Observe: o.Metrics.Call,
+				}), nil
+			},
+			remedy: "check host, port, user and password in SMTP_URL, its certificate, MAIL_FROM and SALES_MAIL_TO",
+			copies: "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO",
+			sends:  true,
+		},
 	}
 }
 

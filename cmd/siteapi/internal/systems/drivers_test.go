@@ -28,7 +28,7 @@ func opener(t *testing.T, env map[string]string) Opener {
 	return Opener{Settings: settings, Log: zerolog.Nop(), Metrics: telemetry.NewMetrics("")}
 }
 
-// Each word of CMS_DRIVER and CRM_DRIVER opens a driver. The advice for a failure names
+// Each word of CMS_DRIVER and CRM_DRIVER opens a driver, and so does each mail driver. The advice for a failure names
 // the secrets and the address of a driver, and only settings that exist. The inbox has a
 // text for the copies of a lead that stay in its system.
 func TestEveryDriver(t *testing.T) {
@@ -42,6 +42,17 @@ func TestEveryDriver(t *testing.T) {
 	known := map[string][]string{
 		"CMS_DRIVER": slices.Sorted(maps.Keys(o.cmsDrivers())),
 		"CRM_DRIVER": slices.Sorted(maps.Keys(o.crmDrivers())),
+	}
+
+	withMails := opener(t, map[string]string{"SMTP_URL": "smtps://mail.example"})
+	for name, driver := range withMails.mailDrivers() {
+		if sender, err := driver.open(); sender == nil || err != nil || driver.remedy == "" || driver.sends != (driver.copies != "") {
+			t.Errorf("the mail driver %s: %v, remedy %q, copies %q", name, err, driver.remedy, driver.copies)
+		}
+		checkRemedy(t, name, driver.remedy)
+		if driver.copies != "" && !strings.Contains(string(inbox), strconv.Quote(driver.copies)+":") {
+			t.Errorf("pages/inbox/words has no text for %q", driver.copies)
+		}
 	}
 
 	for setting, names := range known {

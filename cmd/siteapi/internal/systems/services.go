@@ -1,6 +1,7 @@
 package systems
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -46,6 +47,7 @@ func (o Opener) PDFs(
 		PDF:             pdf.New(o.Log),
 		Logo:            logo,
 		TimeZone:        o.Settings.TimeZone,
+		LogoHosts:       o.Settings.LogoHosts,
 		Log:             o.Log,
 		ObserveDatabase: o.Metrics.Database,
 	}), nil
@@ -54,25 +56,40 @@ func (o Opener) PDFs(
 // Pull returns the job that reads outcomes of leads from the CRM, or nil if it has none.
 func (o Opener) Pull(data *Database, contacts CRM) *leads.Pull {
 	source, ok := contacts.(crm.Outcomes)
-	if !ok {
+	if !ok || !o.crmDriver().outcomes {
 		return nil
 	}
 	return &leads.Pull{CRM: source, Store: data.Store, Log: o.Log, Count: o.Metrics.Event}
 }
 
-// Leads returns the resolver of the leads in a database, without the systems that only an
-// erasure or a verification needs.
-func (o Opener) Leads(data *Database, mails *leadmail.Service) *leads.Resolver {
+// LeadParts are the open systems of the leads' resolver. Only an erasure and a verification
+// need the CMS, the CRM and ClearPDFs.
+type LeadParts struct {
+	Data      *Database
+	Mails     *leadmail.Service
+	CMS       leads.CMS
+	CRM       leads.CRM
+	Options   func(ctx context.Context) map[string]string // nil without a CMS
+	ClearPDFs func(ctx context.Context) (int, error)
+}
+
+// Leads returns the resolver of the leads.
+func (o Opener) Leads(p LeadParts) *leads.Resolver {
+	stored := p.Data.Store
 	return &leads.Resolver{
-		Operators:  &operators.Resolver{Store: data.Store, Tokens: o.Settings.NamedTokens, Log: o.Log, Now: time.Now},
-		Store:      data.Store,
-		Queue:      data.Queue,
-		Mails:      mails,
+		Operators:  &operators.Resolver{Store: stored, Tokens: o.Settings.NamedTokens, Log: o.Log, Now: time.Now},
+		Store:      stored,
+		Queue:      p.Data.Queue,
+		Mails:      p.Mails,
 		MailFiles:  mailfile.Open(o.Settings.MailPath()),
+		CMS:        p.CMS,
+		CRM:        p.CRM,
+		Options:    p.Options,
+		ClearPDFs:  p.ClearPDFs,
 		Log:        o.Log,
 		TimeZone:   o.Settings.TimeZone,
-		Truncate:   data.Truncate,
-		OutOfReach: o.OutOfReach(),
+		Truncate:   p.Data.Truncate,
+		OutOfReach: o.OutOfReach,
 	}
 }
 
@@ -92,16 +109,23 @@ func (o Opener) OutOfReach() []string {
 	add(s.LeadWebhookURL != "", "data stored by the receiver at LEAD_WEBHOOK_URL")
 	add(true, o.cmsDriver().copies)
 	add(true, o.crmDriver().copies)
+	add(OldDatabase(s) != "", "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it")
 	add(s.DatabaseURL != nil, "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL")
 	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
 		"PDFs in the memory of other instances, for at most an hour")
-	add(s.SMTPURL != nil, "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO")
+	add(true, o.mailDriver().copies)
 	return list
 }
 
 // Checks returns the checks of the dependencies, completed from the settings.
 func (o Opener) Checks(d health.Dependencies) []health.Check {
-	d.CMSRemedy, d.CRMRemedy = o.cmsDriver().remedy, o.crmDriver().remedy
+	d.CMSRemedy, d.CRMRemedy, d.MailRemedy = o.cmsDriver().remedy, o.crmDriver().remedy, o.mailDriver().remedy
+	if o.mailDriver().sends {
+		d.Mail = o.Mail()
+	}
 	d.ContentTypes, d.Preview = o.Settings.ContentTypes, len(o.Settings.PreviewTokens) > 0
+	if logos, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: o.Settings.LogoHosts}); err == nil {
+		d.Logo = logos.Load
+	}
 	return d.Checks()
 }

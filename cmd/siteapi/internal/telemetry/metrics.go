@@ -4,7 +4,6 @@ package telemetry
 import (
 	"cmp"
 	"context"
-	"os"
 	"strings"
 	"time"
 
@@ -31,6 +30,8 @@ type Metrics struct {
 	database *prometheus.HistogramVec
 	tries    *prometheus.CounterVec
 	Gaps     prometheus.Counter // properties missing in stored contacts
+
+	logDropped prometheus.Counter
 }
 
 // NewMetrics returns metrics in a new registry.
@@ -78,6 +79,10 @@ func NewMetrics(version string) *Metrics {
 		Gaps: factory.NewCounter(prometheus.CounterOpts{
 			Name: "siteapi_crm_gaps_total",
 			Help: "Properties missing in contacts that were stored in the CRM.",
+		}),
+		logDropped: factory.NewCounter(prometheus.CounterOpts{
+			Name: "siteapi_log_dropped_total",
+			Help: "Lines of the log that were dropped because their reader was slow or gone.",
 		}),
 	}
 }
@@ -140,9 +145,7 @@ type Gauges struct {
 	// reports no outcomes.
 	Pulled func(ctx context.Context) (time.Time, error)
 
-	Files []string // SQLite files; empty with PostgreSQL
-
-	// Sizes returns the sizes of the PostgreSQL tables. It is nil with SQLite.
+	// Sizes returns the sizes of the tables. That of SQLite's file has no name.
 	Sizes func(ctx context.Context) (map[string]int64, error)
 }
 
@@ -181,20 +184,9 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 			unusable, nil)
 	}
 
-	var size int64
-	for _, path := range g.Files {
-		if info, err := os.Stat(path); err == nil {
-			size += info.Size()
-		}
-	}
-	if len(g.Files) > 0 {
-		set("database_bytes", databaseBytes, float64(size), nil)
-	}
-	if g.Sizes != nil {
-		sizes, _ := g.Sizes(ctx) // siteapi_dependency_up reports database failures
-		for table, size := range sizes {
-			set("database_bytes", databaseBytes, float64(size), prometheus.Labels{"table": table})
-		}
+	sizes, _ := g.Sizes(ctx) // siteapi_dependency_up reports database failures
+	for table, size := range sizes {
+		set("database_bytes", databaseBytes, float64(size), prometheus.Labels{"table": table})
 	}
 
 	if g.Pulled != nil {
@@ -214,14 +206,18 @@ func (g Gauges) collectLeads(
 	ctx context.Context, set func(name, help string, value float64, labels prometheus.Labels),
 ) {
 	number, oldest, err := g.Queue.Store.InReview(ctx)
+	deletions, asked, unread := g.Queue.Store.OpenDeletions(ctx)
 	counts, failed := g.Queue.Store.CountDeliveries(ctx)
 	backlogs, unknown := g.Queue.Backlogs(ctx)
-	if err != nil || failed != nil || unknown != nil {
+	stuck, _, lost := g.Queue.Store.StuckMails(ctx, time.Now())
+	if cmp.Or(err, unread, failed, unknown, lost) != nil {
 		return
 	}
 
 	set("leads_in_review", "Leads in review.", float64(number), nil)
 	set("lead_in_review_seconds", "Age of the oldest lead in review, or 0.", age(oldest), nil)
+	set("deletion_requests", "Leads whose visitors asked for the deletion and wait for an answer.", float64(deletions), nil)
+	set("deletion_request_seconds", "Age of the oldest request for deletion without an answer, or 0.", age(asked), nil)
 	for _, n := range counts {
 		labels := prometheus.Labels{"target": string(n.Target), "state": string(n.State)}
 		set("deliveries", "Deliveries that have not succeeded.", float64(n.Number), labels)
@@ -229,6 +225,9 @@ func (g Gauges) collectLeads(
 			"Age of the oldest lead that is not delivered to a target, or 0.",
 			age(n.Oldest), labels)
 	}
+	set("visitor_mail_stuck_seconds",
+		"Age of the oldest mail to a visitor if mails to several domains, or one for hours, do not arrive, or 0.",
+		age(stuck), nil)
 	for _, b := range backlogs {
 		set("edge_behind_seconds",
 			"Age of the oldest content change that a receiver was not notified of, or 0.",

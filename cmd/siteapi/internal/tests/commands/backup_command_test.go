@@ -1,12 +1,7 @@
 package commands
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,35 +12,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
-	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/integrations/store/storetest/pgserver"
 )
-
-// contents returns the contents of all files in the data folder except the locks, keyed
-// by path.
-func contents(s *apptest.Site) map[string]string {
-	s.T.Helper()
-	files := map[string]string{}
-
-	err := filepath.WalkDir(s.Dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && d.Name() == "run":
-			return fs.SkipDir
-		case d.IsDir():
-			return nil
-		}
-		data, err := os.ReadFile(path)
-		files[path] = string(data)
-		return err
-	})
-	must(s.T, err)
-	return files
-}
 
 // stored returns the ids of the leads in the database.
 func stored(s *apptest.Site) (ids []string) {
@@ -69,7 +39,7 @@ func waitForLeads(s *apptest.Site, n int) {
 }
 
 // A backup taken while visitors submit leads contains every lead that was acknowledged
-// before the backup began.
+// before the backup began. A service starts on a copy of it.
 func TestBackupWhileVisitorsWrite(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
@@ -85,160 +55,175 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 		})
 	}
 
-	path := filepath.Join(t.TempDir(), "b.tar.gz")
+	folder := filepath.Join(t.TempDir(), "b")
 	apptest.Eventually(t, "visitors submit leads", func() bool { return len(ids) > 40 })
 	var before []string
 	for range len(ids) {
 		before = append(before, <-ids)
 	}
-	s.Prints("backup --output " + path)
+	s.Prints("backup --output "+folder, folder+": ", " leads, ")
 	stop()
 	visitors.Wait()
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%+v %v", info, err)
-	}
+	must(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if info, failed := os.Stat(path); failed != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s can be read by others: %v %v", path, info.Mode(), failed)
+		}
+		return err
+	}))
 
 	s.Stop(t)
-	fresh := apptest.NewSite(t)
-	prints(fresh, output{"restore --from " + path, "restored the backup of 20 | deliveries verify", ""})
-
-	restored := stored(fresh)
+	restored := restore(t, folder)
+	list := stored(restored)
 	for _, id := range before {
-		if !slices.Contains(restored, id) {
+		if !slices.Contains(list, id) {
 			t.Errorf("the lead %s was acknowledged before the backup and is missing", id)
 		}
 	}
-
-	fresh.Start()
-	if status := pdf(fresh, before[0]); status != 200 {
+	if status := pdf(restored, before[0]); status != 200 {
 		t.Errorf("the PDF of a restored lead has status %d", status)
 	}
 }
 
-// A backup is restored only into an empty folder. Any other folder is left unchanged.
-func TestRestoreIntoAnEmptyFolder(t *testing.T) {
+// restore starts a service on a copy of a backup.
+func restore(t *testing.T, folder string) *apptest.Site {
+	t.Helper()
+	s := apptest.NewSite(t)
+	must(t, os.CopyFS(s.Dir, os.DirFS(folder)))
+	return s.Start()
+}
+
+// The first start on a backup logs what it lacks, and the doctor warns until its mark is
+// deleted: the command that both name lists what was erased since, in the former folder.
+func TestErasuresSinceABackup(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t).Start()
-	first := s.Submit("first")
-	waitForLeads(s, 1)
-	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	prints(s, output{"backup -o " + path, ": 1 leads, 0 sessions", ""})
-	s.Refuses(map[string]string{"backup -o " + path: "--overwrite"})
-	s.Submit("second")
+	first, second := s.Submit("first"), s.Submit("second")
 	waitForLeads(s, 2)
-	s.Refuses(map[string]string{"restore --from " + path: "in use"})
-
+	folder := filepath.Join(t.TempDir(), "b")
+	prints(s, output{"backup --output " + folder, ": 2 leads, 0 sessions", ""})
+	s.Run("leads", "erase", "--email", "first@example.com", "--yes", "--server", s.Base)
 	s.Stop(t)
-	before := contents(s)
-	s.Refuses(map[string]string{"restore --from " + path: "already has content.json"})
-	if after := contents(s); fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Error("a folder that is not empty was changed")
-	}
 
-	// A backup can also be read from standard input.
-	fresh := apptest.NewSite(t)
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `"$0" restore --from - < "$1"`, apptest.Binary, path)
-	cmd.Env = fresh.Env
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "repeat these erasures") {
-		t.Fatalf("%v %s", err, out)
+	restored := restore(t, folder)
+	const notice = "what was erased since then is back"
+	if log := restored.Log.String(); strings.Count(log, notice) != 1 {
+		t.Errorf("the first start logs %s", log)
 	}
-
-	// It says how to find what was erased since the backup, in the previous folder.
-	s.Run("leads", "erase", "--email", "first@example.com", "--yes")
-	_, list, _ := strings.Cut(string(out), "DATA_DIR=<the previous folder> siteapi ")
+	_, list, _ := strings.Cut(restored.Log.String(), "DATA_DIR=<the former folder> siteapi ")
 	list, _, _ = strings.Cut(list, "`")
-	if erased, code := s.Run(strings.Fields(list)...); code != 0 || strings.Count(erased, first) != 1 {
+	if erased, code := s.Run(strings.Fields(list)...); code != 0 ||
+		strings.Count(erased, first) != 1 || strings.Contains(erased, second) {
 		t.Errorf("%q lists %s", list, erased)
 	}
-	waitForLeads(fresh, 1)
-	if got := stored(fresh); !slices.Equal(got, []string{first}) {
+	if got := stored(restored); len(got) != 2 {
 		t.Errorf("restored leads: %q", got)
+	}
+
+	restored.Stop(t)
+	if restored.Start(); restored.Log.Has(notice) {
+		t.Error("the second start logs it again")
+	}
+	// A backup of this one also lacks the erasures since the first.
+	again := filepath.Join(t.TempDir(), "b")
+	prints(restored, output{"backup --output " + again, "2 leads", ""})
+	restored.Stop(t)
+	one, err := os.ReadFile(filepath.Join(folder, "backup.json"))
+	must(t, err)
+	other, err := os.ReadFile(filepath.Join(again, "backup.json"))
+	must(t, err)
+	if string(one) != string(other) {
+		t.Errorf("the mark is %s, want %s", other, one)
+	}
+
+	c, _ := restored.Doctor(nil)
+	c.Reports(t, "data folder", "WARNING", notice)
+	c.Reports(t, "data folder", "WARNING", "then delete "+restored.Dir)
+	must(t, os.Remove(filepath.Join(restored.Dir, "backup.json")))
+	c, _ = restored.Doctor(nil)
+	c.Reports(t, "data folder", "OK", "written and synced")
+}
+
+// A backup deletes and replaces nothing that it did not make.
+func TestBackupRefuses(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t)
+	folder := t.TempDir()
+	to := filepath.Join(folder, "b")
+	s.Refuses(map[string]string{"backup --output " + to: "there is no database"})
+
+	// An unreadable path is not mistaken for a missing database.
+	file := &apptest.Site{T: t, Env: append(s.Env, "DATA_DIR="+apptest.OwnContent(t))}
+	file.Refuses(map[string]string{"backup --output " + to: "not a directory", "deliveries list": "not a directory"})
+
+	prints(s, output{"migrate", "up to date", ""})
+	must(t, os.Symlink("/nowhere", filepath.Join(folder, "link")))
+	must(t, os.WriteFile(filepath.Join(folder, "file"), nil, 0o600))
+	must(t, os.MkdirAll(filepath.Join(folder, "killed.part", "crm"), 0o700))
+	must(t, os.WriteFile(filepath.Join(folder, ".siteapi-production.env"), []byte("SECRET=1"), 0o600))
+	before := paths(t, folder)
+	s.Refuses(map[string]string{
+		"backup":                              "--output: set a folder that does not exist",
+		"backup --output /":                   "--output: set a folder that does not exist",
+		"backup --output " + folder:           "--output: set a folder that does not exist",
+		"backup --output " + folder + "/file": "--output: set a folder that does not exist",
+		"backup --output " + folder + "/link": "--output: set a folder that does not exist",
+		"backup --output /nowhere/b":          "--output: mkdir /nowhere/b.part",
+
+		// The folder of a killed backup may also be that of a running one.
+		"backup --output " + folder + "/killed/": folder + "/killed.part exists",
+	})
+
+	// A file that cannot be copied is not left out.
+	must(t, os.MkdirAll(filepath.Join(s.Dir, "cms", "x.json"), 0o700))
+	s.Refuses(map[string]string{"backup --output " + to: "x.json"})
+	if after := paths(t, folder); !slices.Equal(after, before) {
+		t.Errorf("left: %q, want %q", after, before)
 	}
 }
 
-// Root must not restore into the folder of the service's user: the service could not open
-// the files.
-func TestRestoreByRoot(t *testing.T) {
+// paths returns the paths of everything in a folder.
+func paths(t *testing.T, folder string) (list []string) {
+	t.Helper()
+	must(t, filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		list = append(list, path)
+		return err
+	}))
+	return list
+}
+
+// A backup by root belongs to the owner of DATA_DIR: the service could not open it else.
+func TestBackupByRoot(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the owner of a folder")
 	}
 	s := apptest.NewSite(t)
-	must(t, os.Chown(s.Dir, 65534, 65534))
-	s.Refuses(map[string]string{"restore --from /dev/null": "run this as that user"})
-}
+	prints(s, output{"migrate", "up to date", ""})
+	must(t, os.WriteFile(filepath.Join(s.Dir, "content.json"), []byte("[]"), 0o600))
+	must(t, os.Chown(s.Dir, 65534, 65533))
 
-// pack returns a backup of a single file.
-func pack(t *testing.T, name string, kind byte, data []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	compressed := gzip.NewWriter(&out)
-	archive := tar.NewWriter(compressed)
-	err := archive.WriteHeader(&tar.Header{Name: name, Typeflag: kind, Size: int64(len(data)), Mode: 0o600})
-	if err == nil {
-		_, err = archive.Write(data)
-	}
-	must(t, errors.Join(err, archive.Close(), compressed.Close()))
-	return out.Bytes()
-}
-
-// Nothing is restored unless the whole backup is valid.
-func TestRestoreRefusesDamage(t *testing.T) {
-	t.Parallel()
-	s := apptest.NewSite(t).Start()
-	for i := range 20 {
-		s.Submit(fmt.Sprint("d-", i))
-	}
-	s.Stop(t)
-
-	path := filepath.Join(t.TempDir(), "b.tar.gz")
-	prints(s, output{"backup -o " + path, "", ""})
-	good, err := os.ReadFile(path)
-	must(t, err)
-	database := []byte(contents(s)[filepath.Join(s.Dir, systems.DatabaseFile)])
-	database[8192] ^= 0x40
-
-	s = apptest.NewSite(t)
-	for name, c := range map[string]struct {
-		archive []byte
-		want    string
-	}{
-		"not an archive":                 {[]byte("hello"), "not from this service"},
-		"truncated in the middle":        {good[:len(good)/2], "damaged, truncated"},
-		"truncated at the end":           {good[:len(good)-4], "damaged, truncated"},
-		"a changed byte of the database": {pack(t, systems.DatabaseFile, tar.TypeReg, database), "has no valid database"},
-		"no database":                    {pack(t, "content.json", tar.TypeReg, []byte("[]")), "has no valid database"},
-		"a path outside the folder":      {pack(t, "../x.json", tar.TypeReg, []byte("[]")), "not from this service"},
-		"a link":                         {pack(t, "cms/x.json", tar.TypeSymlink, nil), "not from this service"},
-	} {
-		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
-		must(t, os.WriteFile(bad, c.archive, 0o600))
-		s.Refuses(map[string]string{"restore --from " + bad: c.want})
-		if remaining := contents(s); len(remaining) != 0 {
-			t.Errorf("%s: the data folder has %d files", name, len(remaining))
+	folder := filepath.Join(t.TempDir(), "b")
+	prints(s, output{"backup --output " + folder, "0 leads, 0 sessions", ""})
+	for _, path := range paths(t, folder) {
+		info, err := os.Stat(path)
+		must(t, err)
+		if owner := info.Sys().(*syscall.Stat_t); owner.Uid != 65534 || owner.Gid != 65533 {
+			t.Errorf("%s belongs to %d:%d", path, owner.Uid, owner.Gid)
 		}
 	}
 }
 
-// With PostgreSQL, `backup` and `restore` print command lines for its tools, which work
-// as printed.
+// With PostgreSQL, `backup` copies the files of the drivers and prints the line that adds the
+// database, which works as printed, as does the line of the manual for the way back.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t)).Start()
 	id := s.Submit("dumped")
 	s.Arrives(id)
 
-	folder := t.TempDir()
-	shell := func(prefix string, args ...string) {
+	folder := filepath.Join(t.TempDir(), "it's")
+	shell := func(line string) {
 		t.Helper()
-		out, code := s.Run(args...)
-		_, line, found := strings.Cut(out, prefix)
-		if code != 1 || !found {
-			t.Fatalf("no command line in the output, exit code %d: %s", code, out)
-		}
-		line, _, _ = strings.Cut(prefix+line, "\n")
-
 		tools, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Dir, cmd.Env = folder, append(s.Env, "PATH="+strings.Join(tools, ":")+":"+os.Getenv("PATH"))
@@ -246,134 +231,79 @@ func TestBackupOfPostgres(t *testing.T) {
 			t.Fatalf("%s: %v %s", line, err, out)
 		}
 	}
+	line := func(text, prefix string) string {
+		t.Helper()
+		_, line, found := strings.Cut(text, prefix)
+		if !found {
+			t.Fatalf("no %s in %s", prefix, text)
+		}
+		line, _, _ = strings.Cut(line, "\n")
+		return prefix + line
+	}
 
 	head := s.AuditHead()
-	shell("pg_dump ", "backup")
+	shell(line(s.Prints("backup --output "+folder, "the files of the drivers").Out, "pg_dump "))
+	for _, pattern := range []string{"content.json", "cms/*.json", "crm/*.json", "crm/deals/*.json", "postgres.json", "siteapi.dump"} {
+		if found, _ := filepath.Glob(filepath.Join(folder, pattern)); len(found) != 1 {
+			t.Errorf("%s: %q", pattern, found)
+		}
+	}
 	s.Run("leads", "erase", "--email", "dumped@example.com", "--yes", "--server", s.Base)
 	if len(stored(s)) != 0 {
 		t.Fatal("the lead was not erased")
 	}
 
 	s.Stop(t)
-	shell("pg_restore ", "restore")
+	shell(line(apptest.File(t, "cmd/siteapi/OPERATIONS.md"), "pg_restore "))
 	if got := stored(s); !slices.Equal(got, []string{id}) {
 		t.Errorf("restored leads: %q", got)
 	}
 	s.Prints("audit verify --head " + head)
 }
 
-func TestBackupRefuses(t *testing.T) {
+// After a service has used PostgreSQL, nothing uses the older SQLite database by mistake. The
+// doctor and each receipt name it until it is gone.
+func TestOldDatabase(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewSite(t)
-	s.Refuses(map[string]string{"backup -o x": "there is no database"})
+	old := apptest.NewSite(t).Start()
+	old.Arrives(old.Submit("moved"))
+	old.Stop(t)
 
-	// An unreadable path is not mistaken for a missing database.
-	file := &apptest.Site{T: t, Env: append(s.Env, "DATA_DIR="+apptest.OwnContent(t))}
-	file.Refuses(map[string]string{"backup -o x": "not a directory", "deliveries list": "not a directory"})
+	moved := &apptest.Site{T: t, Dir: old.Dir, Env: append(old.Env, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t))}
+	file, mark := filepath.Join(old.Dir, "siteapi.db"), filepath.Join(old.Dir, "postgres.json")
+	moved.Prints("store copy", "leads: 1 rows", file+" keeps everybody")
+	prints(old, output{"leads list", "moved", ""}) // a rehearsal of the copy changes nothing
 
-	prints(s, output{"migrate", "up to date", ""})
-	s.Refuses(map[string]string{
-		"backup":                    "--output: set the file",
-		"restore":                   "--from: set the backup",
-		"restore --from /nowhere/b": "--from: ",
-	})
-
-	// The folder of a killed backup is removed, and that of a running one, which is locked, is not.
-	killed, running := filepath.Join(s.Dir, ".siteapi-backup-killed"), filepath.Join(s.Dir, ".siteapi-backup-running")
-	must(t, errors.Join(os.Mkdir(killed, 0o700), os.Mkdir(running, 0o700)))
-	lock, err := os.Open(running)
-	must(t, err)
-	defer lock.Close()
-	must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-
-	if out, code := s.Run("backup", "-o", "-"); code != 0 || !strings.HasPrefix(out, "\x1f\x8b") {
-		t.Errorf("the backup on standard output: %d", code)
+	moved.Start()
+	refused := "delete " + mark
+	for _, args := range []string{"", "serve", "leads list", "leads show x", "deliveries list", "backup --output " + old.Dir + "/b", "migrate"} {
+		old.Refuses(map[string]string{args: refused})
 	}
-	remaining, _ := filepath.Glob(filepath.Join(s.Dir, ".siteapi-backup-*"))
-	if !slices.Equal(remaining, []string{running}) {
-		t.Errorf("remaining files: %q", remaining)
+	moved.Refuses(map[string]string{"store copy": refused})
+	c, _ := old.Doctor(nil)
+	c.Reports(t, "database", "FAILED", refused)
+
+	const unit = "siteapi.db in DATA_DIR"
+	c, _ = moved.Doctor(nil, "--server", moved.Base)
+	c.Reports(t, "data folder", "WARNING", file+" keeps everybody")
+	moved.Submit("other")
+	erase := func(name string) string {
+		out, _ := moved.Run("leads", "erase", "--email", name+"@example.com", "--yes", "--server", moved.Base, "--json")
+		return out
 	}
-}
-
-// hidden returns the temporary files and folders in a folder.
-func hidden(folder string) []string {
-	found, _ := filepath.Glob(filepath.Join(folder, ".*"))
-	return found
-}
-
-// A restore that was killed at any point can be repeated. The folders that it or a backup left,
-// which contain addresses, are removed by the next start, backup or restore.
-func TestKilledRestore(t *testing.T) {
-	t.Parallel()
-	s := apptest.NewSite(t).Start()
-	id := s.Submit("first")
-	waitForLeads(s, 1)
-	backup := filepath.Join(t.TempDir(), "b.tar.gz")
-	prints(s, output{"backup -o " + backup, ": 1 leads, 0 sessions", ""})
-	s.Stop(t)
-
-	const restore, other = ".siteapi-restore-1", ".siteapi-backup-1"
-	for name, tt := range map[string]struct {
-		placed []string // files that were moved from the folder to DATA_DIR
-		folder string
-		again  bool // whether the restore can be repeated
-	}{
-		"before it placed a file": {nil, restore, true},
-		"after the content":       {[]string{"content.json"}, restore, true},
-		"after a folder":          {[]string{"content.json", "cms"}, restore, true},
-		"before the database":     {[]string{"content.json", "cms", "crm"}, restore, true},
-		"after the database":      {[]string{"content.json", "cms", "crm", systems.DatabaseFile}, restore, true},
-		"a backup, without data":  {nil, other, true},
-		"a backup, with data":     {[]string{"content.json", "cms", "crm", systems.DatabaseFile}, other, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			fresh := apptest.NewSite(t)
-			folder := filepath.Join(fresh.Dir, tt.folder)
-			must(t, os.Mkdir(folder, 0o700))
-			if out, err := exec.CommandContext(t.Context(), "tar", "xzf", backup, "-C", folder).CombinedOutput(); err != nil {
-				t.Fatalf("%v %s", err, out)
-			}
-			for _, placed := range tt.placed {
-				must(t, os.Rename(filepath.Join(folder, placed), filepath.Join(fresh.Dir, placed)))
-			}
-
-			if !tt.again {
-				fresh.Refuses(map[string]string{"restore --from " + backup: "already has content.json"})
-				fresh.Start().Stop(t)
-			} else {
-				prints(fresh, output{"restore --from " + backup, "1 leads", ""})
-			}
-			if found := hidden(fresh.Dir); len(found) != 0 {
-				t.Errorf("left: %q", found)
-			}
-			if got := stored(fresh); !slices.Equal(got, []string{id}) {
-				t.Errorf("restored leads: %q", got)
-			}
-		})
+	if out := erase("moved"); !strings.Contains(out, unit) {
+		t.Errorf("the receipt does not name %s: %s", unit, out)
 	}
-}
-
-// Backups that were killed while they wrote leave nothing beside the next one.
-func TestKilledBackups(t *testing.T) {
-	t.Parallel()
-	s := apptest.NewSite(t)
-	prints(s, output{"migrate", "up to date", ""})
-	large := make([]byte, 20<<20) // takes a while to compress
-	_, _ = rand.Read(large)
-	must(t, os.WriteFile(filepath.Join(s.Dir, "content.json"), large, 0o600))
-
-	folder := t.TempDir()
-	backup := "backup --overwrite -o " + filepath.Join(folder, "b.tar.gz")
-	for i := range 6 {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*100*time.Millisecond)
-		cmd := exec.CommandContext(ctx, apptest.Binary, strings.Fields(backup)...)
-		cmd.Env = s.Env
-		_ = cmd.Run()
-		cancel()
+	for _, path := range []string{file, file + "-wal", file + "-shm"} {
+		_ = os.Remove(path)
 	}
-	prints(s, output{backup, ": 0 leads, 0 sessions", ""})
-	if found := hidden(folder); len(found) != 0 {
-		t.Errorf("left: %q", found)
+	if out := erase("other"); strings.Contains(out, unit) {
+		t.Errorf("the receipt names a file that is gone: %s", out)
 	}
+	c, _ = moved.Doctor(nil, "--server", moved.Base)
+	c.Reports(t, "data folder", "OK", "written and synced")
+
+	moved.Stop(t)
+	must(t, os.Remove(mark))
+	prints(old, output{"migrate", "up to date", ""})
 }

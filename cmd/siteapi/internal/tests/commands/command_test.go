@@ -142,7 +142,7 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 
 	prints(s, output{"leads list", "lead@example.com", ""},
 		output{"funnel", "VISITED    0", ""},
-		output{"backup -o " + filepath.Join(t.TempDir(), "b"), "1 leads", ""},
+		output{"backup --output " + filepath.Join(t.TempDir(), "b"), "1 leads", ""},
 		output{"deliveries verify", "leads                      1", ""},
 		output{"leads erase --email unknown@example.com", "remains  ", ""},
 		output{"crm setup", "needs no preparation", ""},

@@ -46,7 +46,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 	c, code := s.Doctor(nil, "--server", s.Base)
 	for _, d := range c.Checks {
 		// The disk of a busy machine may be slow.
-		off := []string{"sign-in", "edge", "cache", "preview", "mail", "networks"}
+		off := []string{"sign-in", "assistants", "edge", "cache", "preview", "mail", "networks"}
 		if (d.State == "SKIPPED") != slices.Contains(off, d.Name) || d.State != "OK" && d.State != "SKIPPED" &&
 			!strings.Contains(d.Detail, "a commit took") {
 			t.Errorf("%d %+v", code, d)
@@ -167,7 +167,7 @@ func TestDoctorContinuesAfterInvalidSettings(t *testing.T) {
 		{"CMS_FILE=" + file, []string{"cms", "cms leads", "content", "preview", "prices"}},
 		{"HUBSPOT_API_URL=hush", []string{"crm"}},
 		{"DATABASE_URL=mysql://hush",
-			[]string{"instances", "database", "deliveries", "reviews", "edge", "webhook", "prices", "networks"}},
+			[]string{"instances", "database", "deliveries", "reviews", "deletions", "edge", "webhook", "prices", "networks"}},
 	} {
 		c, _ := s.Doctor([]string{tt.env}, "--server", "http://127.0.0.1:1")
 		setting, _, _ := strings.Cut(tt.env, "=")
@@ -215,7 +215,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 	s.Stubs.CRM.Restrict(hubspottest.Options{Lacks: []string{"crm.objects.deals.write"}})
 	c, _ := s.Doctor([]string{"HUBSPOT_DEAL_STAGE=default/appointmentscheduled"})
 	c.Reports(t, "prices", "WARNING", "choices but no price rules")
-	c.Reports(t, "content", "WARNING", `such as "heroSection-de": the site does not use their language de`)
+	c.Reports(t, "content", "WARNING", `since the site does not use their language: "heroSection-de" (de)`)
 	c.Reports(t, "content", "WARNING", `document "zz": document `)
 	c.Reports(t, "content", "WARNING", `document "siteSettings": contactPhones[0] lacks a number or a display location`)
 	c.Reports(t, "content", "WARNING", `document "siteSettings": contactEmail has the wrong type`)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"siteapi/cmd/siteapi/internal/apptest"
@@ -35,26 +36,37 @@ func TestEveryDocument(t *testing.T) {
 	s := apptest.NewSite(t, "ADMIN_PAGE=on", "ADMIN_TOKENS="+apptest.Owners("ana@example.com", "ben@example.com")).Start()
 	id := s.Submit("ana", `"consents": [{"purpose": "marketing", "given": true}]`)
 	s.Arrives(id)
+	inReview := s.Submit("spam", `"website": "https://spam.example"`)
 	number := fmt.Sprint(s.DeliveriesOf(id)["crm"].ID)
 	known := strings.NewReplacer(
 		"LR4LB5AK", lead.Reference(id),
 		"4711", number,
 		"lqrsz6cc4wu2hcpvga5pqfpvuz", id,
+		"INREVIEW", inReview,
 		"3f5a…", s.AuditHead(),
 	)
 
 	prepare := func(op *operations.Operation) {
-		if op.Name == "DismissDelivery" { // only a failed one can be dismissed
+		switch op.Name {
+		case "DismissDelivery": // only a failed one can be dismissed
 			s.Damage(`UPDATE deliveries SET state = 'failed' WHERE id = ` + number)
+		case "ReleaseNamedLeads", "RejectNamedLeads":
+			s.Damage(`UPDATE leads SET review = 1 WHERE id = '` + inReview + `'`)
+		case "DeclineDeletion": // only an open request can be declined
+			s.Damage(`UPDATE leads SET deletion_requested_at = 1, deletion_declined_at = 0`)
 		}
 	}
 
 	dir := t.TempDir()
-	visitors, operators := assistant(t, s, ""), assistant(t, s, config.DevAdminToken)
+	visitors, operators, local := assistant(t, s, ""), assistant(t, s, config.DevAdminToken), localAssistant(t, s)
 	for _, op := range list {
 		if op.Rest != nil {
 			got := request(&s.Client, op, known)
-			if got.Status != 200 || op.Rest.Produces == "" && got.Header.Get("Cache-Control") != "no-store" {
+			caching := "no-store"
+			if op.Root.Definition.Directives.ForName("cacheControl") != nil {
+				caching = "public, max-age=0, must-revalidate"
+			}
+			if got.Status != 200 || op.Rest.Produces == "" && got.Header.Get("Cache-Control") != caching {
 				t.Errorf("%s as a route: %v %s", op.Name, got.Header, got)
 			}
 		}
@@ -77,12 +89,14 @@ func TestEveryDocument(t *testing.T) {
 		}
 
 		if op.Tool != nil {
-			session := visitors
+			sessions := []*mcp.ClientSession{visitors}
 			if op.Tool.Audience == operations.Operator {
-				session = operators
+				sessions = []*mcp.ClientSession{operators, local}
 			}
-			prepare(op)
-			callTool(t, session, op, known)
+			for _, session := range sessions {
+				prepare(op)
+				callTool(t, session, op, known)
+			}
 		}
 	}
 }
@@ -160,6 +174,18 @@ func assistant(t *testing.T, s *apptest.Site, token string) *mcp.ClientSession {
 	return session
 }
 
+// localAssistant connects to the tools of operators over standard input and output.
+func localAssistant(t *testing.T, s *apptest.Site) *mcp.ClientSession {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), apptest.Binary, "mcp")
+	cmd.Env = s.Env
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	must(t, err)
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
 // bearer adds a token to requests.
 type bearer string
 
@@ -209,6 +235,8 @@ func argumentsOf(op *operations.Operation, known *strings.Replacer) map[string]a
 	switch op.Name {
 	case "RetryDelivery", "DismissDelivery":
 		arguments["id"] = known.Replace("4711")
+	case "ReleaseNamedLeads", "RejectNamedLeads":
+		arguments["ids"] = []any{known.Replace("INREVIEW")}
 	case "SubmitQuoteForVisitor":
 		arguments = apptest.NewLead("assistant")
 	}
@@ -245,4 +273,27 @@ func callTool(t *testing.T, session *mcp.ClientSession, op *operations.Operation
 	if err != nil || output.Type != "object" {
 		t.Errorf("the result of the tool %s, of type %s: %v", op.Tool.Name, output.Type, err)
 	}
+	if absent := missing(output, got.StructuredContent); len(absent) > 0 {
+		t.Errorf("the result of the tool %s lacks %v", op.Tool.Name, absent)
+	}
+}
+
+// missing returns the properties of a schema that a value lacks, at any depth. The schemas of
+// tools do not list the required ones: each is there, and null if it has no value.
+func missing(s *jsonschema.Schema, value any) (names []string) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			names = append(names, missing(s.Items, item)...)
+		}
+	case map[string]any:
+		for name, property := range s.Properties {
+			inner, present := value[name]
+			if !present {
+				names = append(names, name)
+			}
+			names = append(names, missing(property, inner)...)
+		}
+	}
+	return names
 }

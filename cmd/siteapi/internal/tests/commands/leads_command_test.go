@@ -13,7 +13,7 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// oddLead is a lead in review with texts that need escaping.
+// oddLead is a lead in review with values that need escaping.
 func oddLead() lead.Lead {
 	return lead.Lead{
 		ID:        "odd1odd2odd3",
@@ -63,7 +63,7 @@ func TestLeadsAreFound(t *testing.T) {
 			"+40 721 000 000 | Țară SRL | selections.features        blog, shop | 20400.5 | /api/quote/pdf?id=" + first + " | deliveries | " +
 			"ID | TARGET | CMS | DELIVERED | CRM | DELIVERED", "second@ | IN_REVIEW"},
 		output{"leads show odd1odd2odd3", "IN_REVIEW | +40 721 | honeypot", "\x1b | \r | \u202e"},
-		output{"leads export --search " + reference, "lead_id,reference | " + first + "," + reference, second},
+		output{"leads export --search " + reference, "reference,submittedAt, | " + reference + ", | ," + first + "\n", second},
 	)
 
 	s.Refuses(map[string]string{
@@ -93,8 +93,8 @@ func TestLeadsExport(t *testing.T) {
 	s.Store(nil, oddLead(), plain)
 
 	out := s.Prints("leads export").Out
-	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()
-	if err != nil || len(rows) != 3 || strings.Count(out, "\r\n") != 5 {
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) != 3 || strings.Count(out, "\r\n") != 2 { // those in the names
 		t.Fatalf("%v, %d rows:\n%q", err, len(rows), out)
 	}
 
@@ -104,27 +104,31 @@ func TestLeadsExport(t *testing.T) {
 	}
 
 	for name, want := range map[string]string{
-		"submitted_at": "2020-02-03T04:05:06.789Z",
-		"lead_id":      "odd1odd2odd3",
-		"session_id":   "'-1+1",
-		"first_name":   `'=HYPERLINK("http://evil.example","x")`,
-		"last_name":    "Ionescu\x1b[31m, \"Ștefan\"\nX",
-		"phone":        "0040 721",
-		"company":      "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe",
-		"features":     "blog;shop",
-		"complexity":   "",
-		"estimate_max": "1000000000",
-		"state":        "in-review",
+		"submittedAt":           "2020-02-03T04:05:06.789Z",
+		"id":                    "odd1odd2odd3",
+		"sessionId":             "'-1+1",
+		"contact.firstName":     `'=HYPERLINK("http://evil.example","x")`,
+		"contact.lastName":      "Ionescu\x1b[31m, \"Ștefan\"\nX",
+		"contact.phone":         "+40 721",
+		"contact.company":       "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe",
+		"selections.features":   "blog;shop",
+		"selections.complexity": "",
+		"selections.quantities": "",
+		"estimate.max":          "1000000000",
+		"estimate.toBeAgreed":   "false",
+		"state":                 "IN_REVIEW",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
 
+	checkWorkbook(t, s)
+
 	path := filepath.Join(t.TempDir(), "leads.csv")
 	prints(s, output{"leads export -o " + path, path + ": written", ""})
 	data, err := os.ReadFile(path)
-	if err != nil || !bytes.HasPrefix(data, []byte("\xef\xbb\xbfsubmitted_at,")) {
+	if err != nil || !bytes.HasPrefix(data, []byte("reference,submittedAt,")) {
 		t.Errorf("%v %.40q", err, data)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -143,4 +147,42 @@ func TestLeadsExport(t *testing.T) {
 	if now, _ := os.ReadFile(path); len(entries) != 1 || !bytes.Equal(now, data) {
 		t.Errorf("the folder has %d files, and the export contains %q", len(entries), now)
 	}
+}
+
+// checkWorkbook checks that a workbook has the leads of the CSV file for people.
+func checkWorkbook(t *testing.T, s *apptest.Site) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "leads.xlsx")
+	prints(s, output{"leads export --xlsx --language ro -o " + path, path + ": written", ""})
+	file, err := os.ReadFile(path)
+	must(t, err)
+	rows := apptest.OpenWorkbook(t, file)
+	if len(rows) != 3 || len(rows[0]) != len(rows[1]) {
+		t.Fatalf("the workbook has the rows %q", rows)
+	}
+
+	got := map[string]string{}
+	for i, heading := range rows[0] {
+		got[heading] = rows[1][i]
+	}
+	for heading, want := range map[string]string{
+		"Primit":           "2020-02-03 04:05",
+		"Id":               "odd1odd2odd3",
+		"Sesiune":          "-1+1",
+		"Prenume":          `=HYPERLINK("http://evil.example","x")`,
+		"Telefon":          "+40 721",
+		"Companie":         "Țară; =cmd|' /C calc'!A0 \u202egpj.exe",
+		"Funcționalități":  "blog, shop",
+		"Complexitate":     "",
+		"Cantități":        "",
+		"Estimare de la":   "1,234.50",
+		"Estimare până la": "1,000,000,000.00",
+		"Preț de stabilit": "nu",
+		"Stare":            "in-review",
+	} {
+		if cell, ok := got[heading]; !ok || cell != want {
+			t.Errorf("%s is %q, want %q", heading, cell, want)
+		}
+	}
+	s.Refuses(map[string]string{"leads export --xlsx --language fr": `--language: must be one of ["en" "es" "ro"]`})
 }

@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { apptest.Main(m) }
 // object is a JSON object under construction.
 type object = map[string]any
 
-// output is a command line with the texts that its output must contain, in this order,
+// output is a command line with the strings that its output must contain, in this order,
 // and those that it must not contain, separated by " | ".
 type output struct{ args, want, not string }
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/systems"
+	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/resolvers/health"
 	"siteapi/schema"
@@ -27,7 +27,15 @@ func (silentCRM) Missing(context.Context, []string) ([]string, error) {
 	return nil, errors.ErrUnsupported
 }
 
-func (silentCRM) FindDeals(_ context.Context, _, _ []string) ([]string, error) {
+func (silentCRM) FindDeals(context.Context, []string) ([]string, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (silentCRM) EraseDeals(context.Context, crm.Erasure) ([]crm.Erased, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (silentCRM) EraseContacts(context.Context, crm.Erasure) ([]crm.Erased, error) {
 	return nil, errors.ErrUnsupported
 }
 
@@ -45,24 +53,27 @@ func TestCRMThatStoresNothing(t *testing.T) {
 	defer db.Close()
 	contacts, err := open.CRM()
 	must(t, err)
-	own := open.Leads(db, nil)
-	own.CRM = silentCRM{CRM: contacts}
-	own.CMS, err = open.CMS()
+	documents, err := open.CMS()
 	must(t, err)
-	own.ClearPDFs = func(context.Context) (int, error) { return 0, nil }
+	own := open.Leads(systems.LeadParts{
+		Data:      db,
+		CMS:       documents,
+		CRM:       silentCRM{CRM: contacts},
+		ClearPDFs: func(context.Context) (int, error) { return 0, nil },
+	})
 
-	sum, err := own.Verify(t.Context(), time.Time{}, lead.CRM, false)
+	sum, err := own.VerifyDeliveries(t.Context(), nil, new(lead.CRM), false)
 	if err != nil || sum.Leads != 1 || sum.Missing != 0 || sum.Failed != 0 {
 		t.Errorf("the verification: %v %+v", err, sum)
 	}
 
-	receipt, err := own.Erase(t.Context(), "ana@example.com", false)
+	receipt, err := own.EraseLeads(t.Context(), new("ana@example.com"), nil, false)
 	if err != nil || !receipt.Complete {
 		t.Fatalf("the erasure: %v %+v", err, receipt)
 	}
 	detail := ""
 	for _, p := range receipt.Places {
-		if p.Place == "crm" {
+		if p.Place == schema.ErasurePlaceNameCrm {
 			detail = schema.ValueOr(p.Detail, "")
 		}
 	}

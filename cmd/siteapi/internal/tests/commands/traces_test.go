@@ -3,6 +3,7 @@ package commands
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 
@@ -70,7 +71,7 @@ var personalTexts = []string{
 	"hershint", "hers-first", "hers-note", "hers-agreed",
 }
 
-// traces returns the personal texts that a text contains.
+// traces returns the personal data that a string contains.
 func traces(text []byte) (found []string) {
 	for _, part := range personalTexts {
 		if strings.Contains(strings.ToLower(string(text)), part) {
@@ -80,7 +81,22 @@ func traces(text []byte) (found []string) {
 	return found
 }
 
-// tracesInFiles returns the personal texts in the files of the data folder.
+// contents returns the contents of all files in the data folder except the locks, keyed
+// by path.
+func contents(s *apptest.Site) map[string]string {
+	s.T.Helper()
+	files := map[string]string{}
+	for _, path := range paths(s.T, s.Dir) {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !strings.Contains(path, "/run/") {
+			data, err := os.ReadFile(path)
+			must(s.T, err)
+			files[path] = string(data)
+		}
+	}
+	return files
+}
+
+// tracesInFiles returns the personal data in the files of the data folder.
 func tracesInFiles(s *apptest.Site) (found []string) {
 	s.T.Helper()
 	for _, data := range contents(s) {
@@ -90,7 +106,7 @@ func tracesInFiles(s *apptest.Site) (found []string) {
 	return slices.Compact(found)
 }
 
-// tracesInStubs returns the personal texts in the documents of the CMS and in the
+// tracesInStubs returns the personal data in the documents of the CMS and in the
 // contacts and deals of the CRM, its recycling bin included.
 func tracesInStubs(s *apptest.Site) (cms, crm []string) {
 	s.T.Helper()

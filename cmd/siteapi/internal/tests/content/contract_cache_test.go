@@ -17,11 +17,11 @@ import (
 // warm fills the cache with every locale's content.
 func warm(s *apptest.Service) {
 	s.T.Helper()
-	for _, locale := range schema.AllLocale {
-		s.Query(`query($l: Locale!) { content(documentType: "heroSection", locale: $l) { id } }`,
-			object{"l": locale})
-	}
 	apptest.Eventually(s.T, "an entry for each locale is cached", func() bool {
+		for _, locale := range schema.AllLocale {
+			s.Query(`query($l: Locale!) { content(documentType: "heroSection", locale: $l) { id } }`,
+				object{"l": locale})
+		}
 		return size(s) == len(schema.AllLocale)
 	})
 }
@@ -168,12 +168,22 @@ func TestContractWebhook(t *testing.T) {
 			`{"_type": "heroSection", "language": "xx"}`:                          "[]",
 			`{"_type": "heroSection", "language": "es-ES"}`:                       "[es]",
 			`{"_type": "heroSection", "__i18n_lang": "ro_RO"}`:                    "[ro]",
-			`{"_type": "course", "language": "Deutsch"}`:                          allLocales,
+			`{"_type": "course", "language": "Deutsch"}`:                          "[]", // by name: no site uses it
+			`{"_type": "course", "language": ["en", "de"]}`:                       allLocales,
 
 			// The document is still in the content of its former language.
 			`{"_id": "heroSection-es", "_type": "heroSection", "language": "ro"}`: "[es ro]",
 			`{"_id": "heroSection-es", "_type": "heroSection", "language": "de"}`: "[es]",
 			`{"_id": "siteSettings", "_type": "siteSettings", "language": "en"}`:  allLocales,
+
+			// A document that is read by its id, whatever language a plugin wrote into it,
+			// also at its first publication.
+			`{"_id": "quoteRules", "_type": "quoteRules", "language": "en"}`: allLocales,
+			`{"_id": "quoteTexts", "_type": "quoteTexts", "locale": "de"}`:   allLocales,
+			`{"_type": "quoteRules", "language": "en"}`:                      allLocales,
+			`{"_id": "siteSettings", "_type": "x", "_lang": "español"}`:      allLocales,
+			`{"_id": "other", "_type": "siteSettings", "language": "es"}`:    "[es]",
+			`{"_id": "drafts.quoteRules", "_type": "quoteRules"}`:            "[]",
 
 			`{"_id": "drafts.heroSection-es", "_type": "heroSection", "language": "es"}`: "[]",
 			`{"_id": "versions.r1.heroSection-es", "_type": "heroSection"}`:              "[]",

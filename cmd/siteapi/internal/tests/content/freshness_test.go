@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
 )
 
@@ -21,7 +22,7 @@ func publish(f *apptest.Vendors, id, language, title string) {
 	must(f.T, f.CMS.Publish(raw))
 }
 
-// requests counts requests to an API whose body contains a text.
+// requests counts requests to an API whose body contains a string.
 func requests(f *apptest.Vendors, api, text string) (n int) {
 	for _, r := range f.CMS.Requests() {
 		if r.API == api && bytes.Contains(r.Body, []byte(text)) {
@@ -99,6 +100,29 @@ func waitForFetches(f *apptest.Vendors) (fetches int) {
 		return fetches >= 3 && fetches == before
 	})
 	return fetches
+}
+
+// TestFailedFetchIsRepeated publishes while the CMS fails for longer than the repetitions of
+// a change. The service fetches the change as soon as it can, without a reader.
+func TestFailedFetchIsRepeated(t *testing.T) {
+	t.Parallel()
+	stubs := apptest.NewVendors(t)
+	stubs.Publish("before")
+	s := apptest.Start(t, stubs.Env("CMS_WATCH=off")...)
+	warm(s)
+
+	stubs.CMS.Fail(faulttest.Respond(503).On("query").Times(-1))
+	stubs.Publish("after")
+	s.ReceiveWebhook()
+	failed := map[string]string{"event": "content_watch", "detail": "error"}
+	apptest.Eventually(t, "three attempts fail", func() bool {
+		return apptest.Counter(t, s, "siteapi_events_total", failed) >= 3
+	})
+	if cached := size(s); cached >= len(schema.AllLocale) {
+		t.Errorf("%d entries are cached while the CMS fails", cached)
+	}
+	stubs.Recover()
+	apptest.Eventually(t, "the changed content is cached", func() bool { return size(s) == len(schema.AllLocale) })
 }
 
 // TestEqualContentInvalidatesNothing stores a lead, which is an event of the CMS but

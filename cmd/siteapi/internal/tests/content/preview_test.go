@@ -49,7 +49,10 @@ func TestPreview(t *testing.T) {
 	for header, want := range map[string]string{
 		"X-Preview: drafts":         "secret-draft",
 		"X-Preview: rSpring,drafts": "secret-release",
-		"X-Nothing: 1":              "public-title",
+
+		"X-Preview: rNone,rSpring,drafts": "secret-release",
+		"X-Preview: rSpring,rNone,drafts": "secret-release",
+		"X-Nothing: 1":                    "public-title",
 	} {
 		for method, got := range map[string]apptest.Response{
 			"POST": s.Query(apptest.AskHero, nil, previewAuth, header),
@@ -58,7 +61,7 @@ func TestPreview(t *testing.T) {
 			if !got.Is(200, want) {
 				t.Errorf("%s with %s: %s", method, header, got)
 			}
-			private := got.Header.Get("Cache-Control") == "private, no-store" &&
+			private := got.Header.Get("Cache-Control") == "private, no-store" && got.Header.Get("X-Content-Revision") != "" &&
 				got.Header.Get("ETag")+got.Header.Get("Cache-Tag")+got.Header.Get("Surrogate-Key") == ""
 			if private == (want == "public-title") {
 				t.Errorf("%s with %s: %v", method, header, got.Header)
@@ -74,6 +77,12 @@ func TestPreview(t *testing.T) {
 	for header, status := range map[string]int{
 		"X-Preview: raw":             400,
 		"X-Preview: drafts,rSpring":  400,
+		"X-Preview: rA,,drafts":      400,
+		"X-Preview: rA, rB,drafts":   400,
+		"X-Preview: rA,rB":           400,
+		"X-Preview: drafts,drafts":   400,
+		"X-Preview: rA,raw,drafts,":  400,
+		"X-Preview: ,drafts":         400,
 		"X-Preview: r../../x,drafts": 400,
 	} {
 		if got := s.Do("POST", "/api/quote/estimate", `{"selections":{}}`, previewAuth, header); got.Status != status {
@@ -279,6 +288,89 @@ func contentEvents(s *apptest.Service) (events <-chan time.Time, stop func()) {
 	}()
 	<-times // the event at the start
 	return times, func() { _ = resp.Body.Close() }
+}
+
+// firstRevision returns the revision in the first event of a new stream.
+func firstRevision(s *apptest.Service) string {
+	s.T.Helper()
+	resp, err := apptest.Send(s.T.Context(), http.DefaultClient, "POST", s.Base+"/graphql",
+		`{"query":"subscription { contentChanged { keys revision } }"}`, "Accept: text/event-stream", askDrafts, previewAuth)
+	must(s.T, err)
+	defer func() { _ = resp.Body.Close() }()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if data, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
+			var event struct {
+				Data struct {
+					ContentChanged struct {
+						Keys     []string
+						Revision string
+					}
+				}
+			}
+			must(s.T, json.Unmarshal([]byte(data), &event))
+			if len(event.Data.ContentChanged.Keys) > 0 {
+				s.T.Errorf("the first event has keys: %s", data)
+			}
+			return event.Data.ContentChanged.Revision
+		}
+	}
+	s.T.Fatal("the stream has no event")
+	return ""
+}
+
+// TestPreviewRevision edits content between the rendering of a page and the opening of its
+// stream. The page has another revision than the stream then, and only then, with both
+// drivers and for each stream of several.
+func TestPreviewRevision(t *testing.T) {
+	t.Parallel()
+	remote, stubs := startPreview(t)
+	local := apptest.Start(t, "CONTENT_TYPES=heroSection")
+	writeLocal := func(title string) {
+		local.WriteContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"x"},` +
+			`{"_id":"drafts.h","_type":"heroSection","language":"es","title":"` + title + `"}]`)
+	}
+	writeLocal("one")
+
+	for name, site := range map[string]struct {
+		s    *apptest.Service
+		edit func(title string)
+	}{
+		"Sanity": {remote, func(title string) { edit(stubs, "drafts.h", title) }},
+		"file":   {local, writeLocal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, headers := range [][]string{{askDrafts}, {"X-Preview: rSpring,drafts"}} {
+				for round := range 3 {
+					var page apptest.Response
+					title := fmt.Sprint(headers, round)
+					site.edit(title)
+					apptest.Eventually(t, "the page shows the edit", func() bool {
+						page = site.s.Query(apptest.AskHero, nil, append(headers, previewAuth)...)
+						return page.Has("title") && (page.Has(title) || page.Has("secret-release"))
+					})
+					rendered := page.Header.Get("X-Content-Revision")
+					if now := firstRevision(site.s); rendered == "" || now != rendered {
+						t.Errorf("round %d: rendered with %q, the stream begins with %q", round, rendered, now)
+					}
+
+					site.edit(title + " again")
+					if now := firstRevision(site.s); now == rendered || now == "" {
+						t.Errorf("round %d: an edit after %q is not seen: %q", round, rendered, now)
+					}
+				}
+			}
+		})
+	}
+
+	// Published content has no revision, and fields of one request have the same.
+	if got := remote.Query(apptest.AskHero, nil); got.Header.Get("X-Content-Revision") != "" {
+		t.Errorf("published: %v", got.Header)
+	}
+	both := remote.Query(`{ SiteSettings(id: "siteSettings") { title } content(documentType: "heroSection", locale: ro) { id } }`,
+		nil, previewAuth, askDrafts)
+	if got := both.Header.Get("X-Content-Revision"); got != firstRevision(remote) {
+		t.Errorf("two fields have the revision %q", got)
+	}
 }
 
 // TestPreviewEvents edits a draft while a page shows it.

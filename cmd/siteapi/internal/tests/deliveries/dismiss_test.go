@@ -28,7 +28,7 @@ func TestDismissDelivery(t *testing.T) {
 		})
 		cms, crm := s.Deliveries(id)["cms"].ID, s.Deliveries(id)["crm"].ID
 
-		dismiss := `mutation { dismissDelivery(id: "%d", reason: %q) { state } }`
+		dismiss := `mutation { dismissDelivery(id: "%d", reason: %q) { delivery { state } } }`
 		for _, a := range []struct {
 			role      schema.Role
 			operation string

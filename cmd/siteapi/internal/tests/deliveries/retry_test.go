@@ -24,8 +24,8 @@ func TestRetryDeliveriesOnly(t *testing.T) {
 	server, env := apptest.MailServer(t, smtptest.Options{}, "ADMIN_TOKENS="+apptest.Owners("paul@lumen.test"))
 	s := apptest.Start(t, env...)
 	deliveredID, erasedID := s.Submit("delivered"), s.Submit("erased")
-	if _, code := s.OperateAs(schema.RoleSales, `mutation { assignLead(id: "`+deliveredID+
-		`", owner: "paul@lumen.test") { id } }`); code != "" {
+	if _, code := s.OperateAs(schema.RoleSales, `mutation { assignLeads(leads: ["`+deliveredID+
+		`"], owner: "paul@lumen.test") { changed } }`); code != "" {
 		t.Fatal(code)
 	}
 	apptest.Mailed(t, server, "paul@lumen.test", 1)
@@ -38,7 +38,7 @@ func TestRetryDeliveriesOnly(t *testing.T) {
 	jobs := max(delivered.Job, erased.Job) + 10 // the queue numbers all its jobs
 	for id, want := range map[int64]string{delivered.ID: "", erased.ID: "NOT_FOUND", jobs: "NOT_FOUND"} {
 		number := strconv.FormatInt(id, 10)
-		if _, code := s.OperateAs(schema.RoleSales, `mutation { retryDelivery(id: "`+number+`") { id } }`); code != want {
+		if _, code := s.OperateAs(schema.RoleSales, `mutation { retryDeliveries(ids: ["`+number+`"]) { deliveries { id } } }`); code != want {
 			t.Errorf("retrying %s: %q, want %q", number, code, want)
 		}
 		if want == "" {

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/edge"
 )
 
 // getPath returns the path of a GET request for a document.
 func getPath(document string) string { return "/graphql?" + url.Values{"query": {document}}.Encode() }
 
 // edgeHeaders are the headers for shared caches.
-var edgeHeaders = []string{"Cache-Tag", "Surrogate-Key", "CDN-Cache-Control"}
+var edgeHeaders = edge.Headers()
 
 // shared returns the values of the headers for shared caches, or an empty string if there
 // are none.

@@ -19,10 +19,11 @@ import (
 )
 
 // visitorTools are the tools that visitors are offered.
-var visitorTools = []string{"content", "estimate_quote", "site_settings", "submit_quote"}
+var visitorTools = []string{"content", "estimate_quote", "quote_options", "site_settings", "submit_quote"}
 
-// toolResult is the result of a tool call or of tools/list.
+// toolResult is the result of a tool call, of tools/list or of initialize.
 type toolResult struct {
+	Instructions      string
 	IsError           bool
 	StructuredContent map[string]any
 	Content           []struct{ Text string }
@@ -78,6 +79,12 @@ func TestToolsByCaller(t *testing.T) {
 	s := apptest.Start(t)
 	if got := tools(s); !slices.Equal(got, visitorTools) {
 		t.Errorf("a visitor is offered %v, want %v", got, visitorTools)
+	}
+	client := object{
+		"protocolVersion": "2025-06-18", "capabilities": object{}, "clientInfo": object{"name": "test", "version": "1"},
+	}
+	if _, got := assistant(s, "initialize", client); !strings.Contains(got.Instructions, "the choices with the tool quote_options") {
+		t.Errorf("a visitor's assistant is told: %q", got.Instructions)
 	}
 	if status, got := assistant(s, "tools/list", object{}, asOperator); status != 401 || len(got.Tools) > 0 {
 		t.Errorf("with an operator's token at the public address: %d %v", status, got)
@@ -153,6 +160,7 @@ func TestOneCallInEachRequest(t *testing.T) {
 		"2025-03-26", // the last version with batches
 		"2025-06-18", // the first version without batches
 		"2025-11-25",
+		"1900-01-01", // none
 	} {
 		header := []string{"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: " + version}
 		for body, want := range map[string]int{
@@ -166,13 +174,16 @@ func TestOneCallInEachRequest(t *testing.T) {
 			` [{"jsonrpc":"2.0","method":"x"}]`: 400,
 			`[]`:                                400,
 		} {
+			if version == "1900-01-01" {
+				want = 400
+			}
 			if got := s.Do("POST", "/mcp", body, header...); got.Status != want {
 				t.Errorf("version %q: %s: %s, want %d", version, body, got, want)
 			}
 		}
 		initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version +
 			`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
-		got := s.Do("POST", "/mcp", initialize, header...)
+		got := s.Do("POST", "/mcp", initialize, header[:1]...)
 		if !got.Is(200, `"capabilities":{"tools":{}}`) {
 			t.Errorf("version %q: initialize: %s", version, got)
 		}

@@ -1,7 +1,11 @@
 package http
 
 import (
+	"fmt"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,6 +32,7 @@ func metricNames(t *testing.T) map[string]bool {
 		"CRM_DRIVER=hubspot",
 		"HUBSPOT_API_URL="+vendors.CRM.URL(),
 		"HUBSPOT_TOKEN="+hubspottest.Token,
+		"HUBSPOT_DEAL_STAGE=default/appointmentscheduled",
 		"CDN_PURGE_URL=http://127.0.0.1:1",
 		"CDN_PURGE_KIND=varnish",
 		"CDN_PURGE_TOKEN=purge-token",
@@ -103,6 +108,52 @@ func TestLoadMetrics(t *testing.T) {
 	} {
 		if got := apptest.Counter(t, s, want.name, want.labels); got < want.least || got > want.most {
 			t.Errorf("%s %v is %v, want %v to %v", want.name, want.labels, got, want.least, want.most)
+		}
+	}
+}
+
+// Prometheus accepts the alert rules, and those about the age of something fire once it is
+// older than they say.
+func TestAlertRules(t *testing.T) {
+	t.Parallel()
+	_, err := exec.LookPath("promtool")
+	apptest.SkipWithout(t, err)
+
+	dir := t.TempDir()
+	cases := "rule_files: [plain.yaml]\ntests:\n"
+	for _, alert := range []struct {
+		name, metric string
+		hours        int // the age from which it fires
+	}{
+		{"SiteapiDeletionRequested", "siteapi_deletion_request_seconds", 5 * 24},
+		{"SiteapiLeadsInReview", "siteapi_lead_in_review_seconds", 24},
+	} {
+		for _, late := range []bool{false, true} {
+			seconds, fires := alert.hours*3600-60, ""
+			if late {
+				seconds += 120
+				fires = "{exp_labels: {job: siteapi, severity: ticket}}"
+			}
+			cases += fmt.Sprintf(`- interval: 1m
+  input_series: [{series: '%s{job="siteapi"}', values: '%d+0x20'}]
+  promql_expr_test: []
+  alert_rule_test:
+  - {eval_time: 10m, alertname: %s, exp_alerts: [%s]}
+`, alert.metric, seconds, alert.name, fires)
+		}
+	}
+
+	// The summaries have the age, which the test need not know.
+	text := apptest.File(t, "cmd/siteapi/deploy/alerts.yaml")
+	plain := regexp.MustCompile(`(?m)^        annotations:\n(          .*\n)+`).ReplaceAllString(text, "")
+	for name, content := range map[string]string{"alerts.yaml": text, "plain.yaml": plain, "cases.yaml": cases} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	for _, args := range [][]string{{"check", "rules", "--lint=all", "--lint-fatal", "alerts.yaml"}, {"test", "rules", "cases.yaml"}} {
+		promtool := exec.CommandContext(t.Context(), "promtool", args...)
+		promtool.Dir = dir
+		if out, err := promtool.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v %s", args[0], err, out)
 		}
 	}
 }

@@ -54,7 +54,8 @@ func callTool(s *apptest.Service, name, arguments string, headers ...string) (to
 // error with the names that exist.
 func TestToolArguments(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, "ADMIN_PAGE=on", "TIME_ZONE=Pacific/Kiritimati")
+	s := apptest.Start(t, "ADMIN_PAGE=on", "TIME_ZONE=Pacific/Kiritimati", "SITE_URL=https://site.example",
+		"ADMIN_TOKENS="+apptest.Owners("ana@lumen.test"))
 	reference := lead.Reference(s.Submit("ana"))
 	zone, err := time.LoadLocation("Pacific/Kiritimati")
 	must(t, err)
@@ -87,7 +88,16 @@ func TestToolArguments(t *testing.T) {
 		{"site_settings", `null`, nil, "hello@lumen-studio.example"},
 		{"content", `{"type":"heroSection"}`, []string{"type unknown_field"}, "documentType"}, // answered with prices before
 		{"content", `{"documentType":null,"locale":null}`, nil, `"quoteOption"`},
-		{"content", `{"documentType":"heroSection","toolCallId":"call_1"}`, nil, `"heroSection"`}, // n8n before 2.2.5
+		{"content", `{"first":2,"orderBy":["-price"],"offset":1}`, nil, `"total":`},
+		{"content", `{"id":"heroSection-es","documentType":"heroSection","locale":"es"}`, nil, `"total":1`},
+		{"content", `{"documentType":"siteSettings"}`, []string{"documentType not_allowed"}, ""},
+		{"owners", `{}`, nil, `{"result":["ana@lumen.test"]}`},
+		{"lead", `{"id":"` + reference + `"}`, nil, "https://site.example/api/quote/page?id="},
+		{"reject_leads", `{"ids":["` + reference + `","LR4LB5AK"]}`, nil, `"reason":"NOT_FOUND"`},
+		{"reject_leads", `{}`, []string{"ids required"}, ""},
+		{"release_leads", `{"ids":null}`, []string{"ids required"}, ""},
+		{"release_leads", `{"all":true}`, []string{"all unknown_field", "ids required"}, "expected ids"}, // of every lead only a person decides
+		{"content", `{"documentType":"heroSection","toolCallId":"call_1"}`, nil, `"heroSection"`},        // n8n before 2.2.5
 		{"estimate_quote", `{"selections":{"projectType":"web-app","color":"red"}}`,
 			[]string{"selections.color unknown_field"}, "projectType, features"},
 		{"estimate_quote", `{"selections":{"projectType":"web-app","features":null},"locale":null}`, nil, `"min":12000`},
@@ -136,6 +146,10 @@ func TestToolsWithUnknownLeads(t *testing.T) {
 	s := apptest.Start(t, "ADMIN_PAGE=on")
 	id := s.Submit("ana")
 	known, ids := lead.Reference(id), map[string]bool{}
+	var many []string
+	for i := range 500 {
+		many = append(many, fmt.Sprintf("%0110d", i))
+	}
 
 	for _, tt := range []struct{ tool, arguments string }{
 		{"lead", `{"id":"LR4LB5AK"}`},
@@ -147,8 +161,6 @@ func TestToolsWithUnknownLeads(t *testing.T) {
 		{"retry_delivery", `{"id":"999999"}`},
 		{"retry_delivery", `{"id":"` + known + `"}`}, // a lead is no delivery
 		{"add_lead_note", `{"id":"LR4LB5AK","text":"Called."}`},
-		{"set_lead_status", `{"id":"LR4LB5AK","status":"CLOSED"}`},
-		{"set_lead_owner", `{"id":"LR4LB5AK"}`},
 	} {
 		_, failure := callTool(s, tt.tool, tt.arguments, asOperator)
 		if failure.Code != "NOT_FOUND" || failure.RequestID == "" || ids[failure.RequestID] {
@@ -156,6 +168,29 @@ func TestToolsWithUnknownLeads(t *testing.T) {
 		}
 		ids[failure.RequestID] = true
 	}
+
+	// Changes of leads name those that failed. They are errors only if all failed.
+	review := lead.Reference(s.Submit("review", `"website": "https://spam.example"`))
+	const unknown, alike = `{"lead":"LR4LB5AK","reason":"NOT_FOUND"}`, `{"lead":"LR4LB5AJ","reason":"NOT_FOUND"}`
+	for _, tt := range []struct{ tool, arguments, code, want string }{
+		{"set_lead_status", `{"id":"LR4LB5AK","status":"CLOSED"}`, "NOT_FOUND", `"failed":[` + unknown + `]`},
+		{"set_lead_owner", `{"id":"LR4LB5AK"}`, "NOT_FOUND", `"failed":[` + unknown + `]`},
+		{"set_lead_status", `{"id":"` + known + `","status":"CLOSED"}`, "", `"changed":1,`},
+		{"set_lead_status", `{"id":"` + known + `","status":"CLOSED"}`, "", `"changed":0,`}, // needs no change
+		{"release_leads", `{"ids":["LR4LB5AK","LR4LB5AJ"]}`, "NOT_FOUND", `"failed":[` + unknown + `,` + alike + `]`},
+		{"release_leads", `{"ids":["` + known + `","LR4LB5AK"]}`, "NOT_FOUND", `{"lead":"` + known + `","reason":"NOT_IN_REVIEW"}`},
+		{"release_leads", `{"ids":["` + known + `"]}`, "BAD_USER_INPUT", `{"lead":"` + known + `","reason":"NOT_IN_REVIEW"}`},
+		{"reject_leads", `{"ids":["` + review + `","LR4LB5AK"]}`, "", `{"changed":1,"failed":[` + unknown + `]}`},
+		{"release_leads", `{"ids":["` + review + `"]}`, "", `{"changed":1,"failed":[]}`},
+		{"release_leads", `{"ids":[]}`, "", `{"changed":0,"failed":[]}`},
+		{"release_leads", `{"ids":["` + strings.Join(many, `","`) + `"]}`, "NOT_FOUND", `"cut":["`}, // 60 KB
+	} {
+		got, failure := callTool(s, tt.tool, tt.arguments, asOperator)
+		if text := got.Content[0].Text; failure.Code != tt.code || !strings.Contains(text, tt.want) || len(text) > 60_000 {
+			t.Errorf("%s with %.99s: %.999s\nwant %q %s", tt.tool, tt.arguments, text, tt.code, tt.want)
+		}
+	}
+
 	for _, name := range []string{known, strings.ToLower(known), id} {
 		got, _ := callTool(s, "lead", `{"id":"`+name+`"}`, asOperator)
 		if !strings.Contains(got.Content[0].Text, "ana@example.com") {
@@ -170,7 +205,7 @@ func TestToolsWithUnknownLeads(t *testing.T) {
 func TestToolSchemas(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, "ADMIN_PAGE=on")
-	locales, _ := json.Marshal(schema.AllLocale) // cannot fail: a list of texts
+	locales, _ := json.Marshal(schema.AllLocale) // cannot fail: a list of strings
 
 	for _, tt := range []struct {
 		caller []string
@@ -181,11 +216,15 @@ func TestToolSchemas(t *testing.T) {
 			"content.properties.locale.enum":                                    string(locales), // was a reference
 			"content.properties.documentType.default":                           `"quoteOption"`,
 			"content.properties.slug.type":                                      `"string"`, // was a list with "null"
+			"content.properties.documentType.enum":                              `["heroSection","quoteOption","consentText"]`,
+			"content.properties.documentType.description":                       `"Type of the documents. For the calculator's choices use quote_options."`,
+			"content.properties.documentType.maxLength":                         ``,
+			"content.properties.first.default":                                  `10`,
 			"content.required":                                                  ``,
 			"estimate_quote.properties.selections.type":                         `"object"`, // a bare reference was sent as text
 			"estimate_quote.properties.selections.properties.features.type":     `"array"`,
 			"estimate_quote.required":                                           `["selections"]`,
-			"site_settings.properties":                                          `{}`, // some clients require the keyword
+			"site_settings.properties.locale.type":                              `"string"`,
 			"site_settings.additionalProperties":                                `false`,
 			"submit_quote.properties.contact.additionalProperties":              `false`,
 			"submit_quote.properties.contact.properties.email.format":           ``, // a format that some do not know
@@ -195,22 +234,29 @@ func TestToolSchemas(t *testing.T) {
 			"submit_quote.properties.challengeToken":                            ``,
 			"submit_quote.properties.attribution.properties.source.type":        `"string"`,
 			"submit_quote.properties.selections.properties.features.items.type": `"string"`,
+			"submit_quote.properties.selections.properties.timeline":            `{"type":"string","description":"Timeline, a slug such as ` + "`3-months`" + `."}`,
+			"submit_quote.properties.sessionId.pattern":                         `"^[A-Za-z0-9._:-]{1,128}$"`,
+			"submit_quote.properties.sessionId.minLength":                       ``, // the pattern says it
 		}},
-		{[]string{asOperator}, 7000, map[string]string{
-			"leads.properties.status.enum":      `["NEW","CONTACTED","WAITING","CLOSED"]`,
-			"leads.properties.first.type":       `"integer"`,
-			"leads.properties.first.format":     ``,
-			"leads.required":                    ``,
-			"leads.properties.since.format":     ``, // a day is no date-time
-			"deliveries.properties.state.type":  `"array"`,
-			"deliveries.properties.lead.type":   `"string"`,
-			"set_lead_owner.required":           `["id"]`,
-			"set_lead_owner.properties.owner":   `{"type":"string","description":"Address of the operator, in any letter case; null: unassign the lead.","maxLength":254}`,
-			"set_lead_status.required":          `["id","status"]`,
-			"health.properties":                 `{}`,
-			"funnel.properties.touch.default":   `"LAST"`,
-			"lead.properties.id.maxLength":      `254`,
-			"retry_delivery.properties.id.type": `"string"`,
+		{[]string{asOperator}, 7500, map[string]string{
+			"leads.properties.status.enum":     `["NEW","CONTACTED","WAITING","CLOSED"]`,
+			"leads.properties.first.type":      `"integer"`,
+			"leads.properties.first.format":    ``,
+			"leads.required":                   ``,
+			"leads.properties.since.format":    ``, // a day is no date-time
+			"deliveries.properties.state.type": `"array"`,
+			"deliveries.properties.lead.type":  `"string"`,
+			"set_lead_owner.required":          `["id"]`,
+			"set_lead_owner.properties.owner":  `{"type":"string","description":"Address of an operator, in any letter case; left out: the lead is unassigned.","maxLength":254}`,
+			"set_lead_owner.properties.id":     `{"type":"string","description":"Id of the lead, its PDF reference, or its e-mail address.","minLength":1,"maxLength":254}`,
+			"set_lead_status.required":         `["id","status"]`,
+			"set_lead_status.properties.id":    `{"type":"string","description":"Id of the lead, its PDF reference, or its e-mail address.","minLength":1,"maxLength":254}`,
+			"release_leads.required":           `["ids"]`,
+			"reject_leads.required":            `["ids"]`,
+			"health.properties":                `{}`, // some clients require the keyword
+			"funnel.properties.touch.default":  `"LAST"`,
+			"lead.properties.id.maxLength":     `254`,
+			"retry_delivery.properties.id":     `{"type":"string","description":"Id of the delivery.","minLength":1,"maxLength":20}`,
 		}},
 	} {
 		list := s.Do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
@@ -234,8 +280,8 @@ func TestToolSchemas(t *testing.T) {
 		for _, tool := range got.Result.Tools {
 			inputs[tool.Name] = tool.InputSchema
 			checkSchema(t, tool.Name, tool.InputSchema)
-			if text, _ := json.Marshal(tool.OutputSchema); strings.Contains(string(text), `"description"`) {
-				t.Errorf("the output of %s is described in words: %s", tool.Name, text)
+			if text, _ := json.Marshal(tool.OutputSchema); strings.Contains(string(text), `"description":"`) || strings.Contains(string(text), "{}") {
+				t.Errorf("the output of %s is described in words, or has a value of any type: %s", tool.Name, text)
 			}
 		}
 		for path, want := range tt.inputs {

@@ -44,12 +44,13 @@ func (o *otlp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// child returns the only span of a name below a parent in the client's trace.
+// child returns the only span of a name below a parent in the client's trace. The name may
+// include the operation, such as "GET hubspot: storing the contact".
 func (o *otlp) child(t *testing.T, parent, name string) *pb.Span {
 	t.Helper()
 	var found []*pb.Span
 	for _, s := range o.spans {
-		if s.Name == name && fmt.Sprintf("%x", s.ParentSpanId) == parent && fmt.Sprintf("%x", s.TraceId) == clientTrace {
+		if op := attributeOf(s, "siteapi.operation"); (s.Name == name || s.Name+": "+op == name) && fmt.Sprintf("%x", s.ParentSpanId) == parent && fmt.Sprintf("%x", s.TraceId) == clientTrace {
 			found = append(found, s)
 		}
 	}
@@ -110,7 +111,10 @@ func TestTraceOfALead(t *testing.T) {
 	}
 
 	operation := o.child(t, fmt.Sprintf("%x", request.SpanId), "mutation submitQuote")
-	for target, call := range map[string]string{"cms": "POST sanity", "crm": "GET hubspot"} {
+	for target, call := range map[string]string{
+		"cms": "POST sanity",
+		"crm": "GET hubspot: storing the contact",
+	} {
 		attempt := o.child(t, fmt.Sprintf("%x", operation.SpanId), "deliver "+target)
 		span := o.child(t, fmt.Sprintf("%x", attempt.SpanId), call)
 		if attributeOf(span, "siteapi.operation") == "" || attributeOf(span, "http.response.status_code") == "" {

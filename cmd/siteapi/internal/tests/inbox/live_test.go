@@ -225,7 +225,7 @@ func TestLiveMissesNothing(t *testing.T) {
 				truth[id] = "null"
 				for other := range truth { // the order of a map is random
 					truth[other] = strconv.Quote(owners[i])
-					r.Operate(fmt.Sprintf(`mutation { assignLead(id: %q, owner: %s) { id } }`, other, truth[other]))
+					r.Operate(fmt.Sprintf(`mutation { assignLeads(leads: [%q], owner: %s) { changed } }`, other, truth[other]))
 					break
 				}
 			}
@@ -243,7 +243,7 @@ func TestLiveMissesNothing(t *testing.T) {
 
 // ownerOf returns the owner of a lead as JSON, or an empty string while the service is down.
 func ownerOf(base, id string) string {
-	body := fmt.Sprintf(`{"query":"{ lead(id: \"%s\") { owner } }"}`, id)
+	body := fmt.Sprintf(`{"query":"{ lead(lead: \"%s\") { owner } }"}`, id)
 	resp, err := apptest.Send(context.Background(), http.DefaultClient, "POST", base+"/graphql", body, apptest.OperatorAuth)
 	if err != nil {
 		return ""

@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/systems"
+	"siteapi/resolvers/leads"
 )
 
 // The pages show the development tokens where these are in use, and no other tokens.
@@ -95,6 +98,7 @@ func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 
 	address := &url.URL{Scheme: "memory"}
 	settings := config.Settings{
+		DataDir:        t.TempDir(),
 		LeadWebhookURL: "https://example.com",
 		CMSDriver:      "sanity",
 		CRMDriver:      "hubspot",
@@ -102,10 +106,11 @@ func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 		CacheURL:       address,
 		SMTPURL:        address,
 	}
+	must(t, os.WriteFile(systems.DatabasePath(&settings), nil, 0o600))
 	withDeals := settings
 	withDeals.HubSpotStage = "default/appointmentscheduled"
-	for _, copies := range append(
-		systems.Opener{Settings: &settings}.OutOfReach(), systems.Opener{Settings: &withDeals}.OutOfReach()...,
+	for _, copies := range slices.Concat(leads.Kept(),
+		systems.Opener{Settings: &settings}.OutOfReach(), systems.Opener{Settings: &withDeals}.OutOfReach(),
 	) {
 		if !strings.Contains(words, strconv.Quote(copies)+":") {
 			t.Errorf("pages/inbox/words has no text for %q", copies)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -113,7 +114,7 @@ func TestRejectedSignIn(t *testing.T) {
 		p.Set(c.change)
 		resp, text := b.SignIn()
 		if resp.StatusCode != c.status || b.Cookie != nil || !strings.Contains(text, c.words) ||
-			!strings.Contains(text, `<a href="/admin/login">Try again</a>`) ||
+			!strings.Contains(text, `<a href="/admin/login?place=">Try again</a>`) ||
 			resp.Header.Get("Content-Type") != "text/html; charset=utf-8" || resp.Header.Get("Cache-Control") != "no-store" ||
 			!strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'nonce-") {
 			t.Errorf("%s: %d %v %s", cause, resp.StatusCode, resp.Header, text)
@@ -151,7 +152,7 @@ func visit(t *testing.T, address string, cookies ...*http.Cookie) *http.Response
 func TestSignInInOneBrowser(t *testing.T) {
 	t.Parallel()
 	_, _, b := startWithAccounts(t)
-	begun := visit(t, b.Base+"/admin/login?return=https://evil.example")
+	begun := visit(t, b.Base+"/admin/login?place=https://evil.example")
 	cookie := begun.Cookies()[0]
 	to, _ := url.Parse(begun.Header.Get("Location"))
 	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || strings.Contains(to.String(), "evil") ||
@@ -173,6 +174,85 @@ func TestSignInInOneBrowser(t *testing.T) {
 		if resp.StatusCode != c.status || c.status == 303 && resp.Header.Get("Location") != "/admin" {
 			t.Errorf("with %v: %d %v, want %d", c.cookies, resp.StatusCode, resp.Header, c.status)
 		}
+	}
+}
+
+// Each tab has its own attempt, and returns to the place at which it began. One that
+// finishes while another has logged the browser in keeps that login, without asking the
+// provider. Of many attempts the newest eight are kept.
+func TestSignInInSeveralTabs(t *testing.T) {
+	t.Parallel()
+	p, s, b := startWithAccounts(t)
+	jar, _ := cookiejar.New(nil)
+	client := &http.Client{Jar: jar, CheckRedirect: apptest.NoRedirects.CheckRedirect}
+	open := func(address string) string {
+		t.Helper()
+		resp, err := client.Get(address)
+		must(t, err)
+		_ = resp.Body.Close()
+		return resp.Header.Get("Location")
+	}
+	places := []string{
+		"#leads?lead=AB12", "", "#funnel", "https://evil.example", "//evil.example", "/admin", "#" + strings.Repeat("a", 512),
+		"#search=țară&x=1;2", "#a\r\nb", "#9",
+	}
+	var callbacks []string
+	for _, place := range places {
+		callbacks = append(callbacks, open(open(b.Base+"/admin/login?place="+url.QueryEscape(place))))
+	}
+
+	at, _ := url.Parse(b.Base + "/admin")
+	if n := len(jar.Cookies(at)); n != 8 {
+		t.Errorf("%d attempts are kept", n)
+	}
+	for i, place := range places {
+		if !strings.HasPrefix(place, "#") || len(place) > 512 {
+			place = ""
+		}
+		want := "/admin" + strings.NewReplacer("\r", " ", "\n", " ").Replace(place)
+		if i < 2 {
+			want = "" // its attempt was dropped: a page explains that
+		}
+		if i == len(places)-1 {
+			p.Set(func() { p.FailStatus = 502 }) // it is not asked
+		}
+		if got, _ := url.QueryUnescape(open(callbacks[i])); got != want {
+			t.Errorf("the tab at %q returns to %q, want %q", places[i], got, want)
+		}
+	}
+	var logins []schema.Login
+	if s.JSON(&logins, "logins", "list"); len(logins) != 1 {
+		t.Errorf("the tabs began %d logins", len(logins))
+	}
+	if got := open(b.Base + "/admin/callback?code=x&state=y"); got != "/admin" {
+		t.Errorf("an old address of a callback leads to %q", got)
+	}
+}
+
+// A logout also leads to the provider's, if it has one, with a proof of whose session ends.
+// It succeeds while the provider is down.
+func TestLogoutAtTheProvider(t *testing.T) {
+	t.Parallel()
+	p, s, b := startWithAccounts(t)
+	for name, c := range map[string]struct {
+		change func()
+		want   string
+	}{
+		"no address":     {func() {}, ""},
+		"an address":     {func() { p.Logout = "https://id.example/end?realm=firm" }, "https://id.example/end?client_id=siteapi&id_token_hint=ey"},
+		"down":           {func() { p.FailStatus = 502 }, ""},
+		"a wrong answer": {func() { p.Logout = "https://id.example/%zz" }, ""},
+	} {
+		signIn(b, p, "ops")
+		p.Set(c.change)
+		resp, response := b.Send("DELETE", "/admin/login", "")
+		next := fmt.Sprint(response["next"])
+		if resp.StatusCode/100 != 2 || (c.want == "") != (resp.StatusCode == 204) || c.want != "" && !strings.HasPrefix(next, c.want) {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, next)
+		}
+		p.Set(func() { p.Logout, p.FailStatus = "", 0 })
+		inboxAnswers(b, name, "UNAUTHENTICATED")
+		logLacks(s, "id_token_hint")
 	}
 }
 
@@ -231,17 +311,17 @@ func TestLogins(t *testing.T) {
 	}
 	inboxAnswers(withCookie(sales, list[1].ID), "the id as a cookie", "UNAUTHENTICATED")
 
-	end := `{"query":"mutation { endLogins(ids: [\"` + list[1].ID + `\"]) }"}`
-	for _, want := range []string{"endLogins:1", "NOT_FOUND"} {
+	end := `{"query":"mutation { endLogins(ids: [\"` + list[1].ID + `\"]) { logins { id } } }"}`
+	for _, want := range []string{"endLogins:map[logins:[map[id:" + list[1].ID, "NOT_FOUND"} {
 		if _, response := b.Send("POST", "/admin/graphql", end); !strings.Contains(fmt.Sprint(response), want) {
 			t.Errorf("ending a login: %v, want %s", response, want)
 		}
 		inboxAnswers(sales, "after it was ended", "UNAUTHENTICATED")
 	}
-	s.Prints("logins end "+list[0].ID, "1")
+	s.Prints("logins end "+list[0].ID, list[0].ID)
 	entries, details := b.AuditEntries()
 	if len(entries) != 2 || entries[0] != "oidc:of-ops LOGIN_ENDED -" || !strings.HasPrefix(entries[1], "command:") ||
-		details[0].Detail != `{"login":"`+list[1].ID+`","of":"oidc:of-sales"}` {
+		fmt.Sprint(details[0].Detail) != "map[login:"+list[1].ID+" of:oidc:of-sales]" {
 		t.Errorf("the audit: %v", entries)
 	}
 }

@@ -3,6 +3,7 @@ package leads
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -35,11 +36,15 @@ func TestAuditOfLists(t *testing.T) {
 	for _, c := range []struct{ operation, want string }{
 		{`{ leads(first: 2` + leads, `LISTED  {"count":2}`},
 		{`{ leads(first: 2, after: "%s"` + leads, `LISTED  {"count":1}`},
-		{`{ leads(search: "one", state: DELIVERED` + leads, `LISTED  {"count":1,"searched":true,"state":"DELIVERED"}`},
-		{`{ leads(search: "thr") { counts { total } pageInfo { endCursor } } }`, `LISTED  {"count":1,"searched":true}`},
-		{`{ leads(search: " ", locale: en) { counts { total } pageInfo { endCursor } } }`, ""},
-		{`{ leads(first: 2) { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":2}`},
-		{`{ leads(first: 2, after: "%s") { csv pageInfo { endCursor } } }`, `EXPORTED  {"count":1}`},
+		{`{ leads(filter: {search: "one", state: DELIVERED}` + leads, `LISTED  {"count":1,"searched":true,"state":"DELIVERED"}`},
+		{`{ leads(filter: {search: "thr"}) { counts { total } pageInfo { endCursor } } }`, `LISTED  {"count":1,"searched":true}`},
+		{`{ leads(filter: {search: " ", locale: en}) { counts { total } pageInfo { endCursor } } }`, ""},
+		{
+			`{ leads(filter: {results: [OPEN], owner: "", source: "", campaign: " "}, first: 2` + leads,
+			`LISTED  {"campaign":"","count":2,"owner":"","results":["OPEN"],"source":""}`,
+		},
+		{`{ leads(first: 2, export: true) { edges { node { id } } pageInfo { endCursor } } }`, `EXPORTED  {"count":2}`},
+		{`{ leads(first: 2, after: "%s", export: true) { edges { node { id } } pageInfo { endCursor } } }`, `EXPORTED  {"count":1}`},
 		{`{ deliveries(first: 2` + deliveries, `LISTED  {"count":2,"of":"deliveries"}`},
 		{
 			`{ person(email: "one@example.com") { leads { id } } }`,
@@ -125,7 +130,8 @@ func TestOldEntriesOfTheAudit(t *testing.T) {
 		Entry           int
 		Hash, Retention string
 	}
-	apptest.ReadJSON(t, list[0].Detail, &removed)
+	detail, _ := json.Marshal(list[0].Detail)
+	apptest.ReadJSON(t, string(detail), &removed)
 	line := regexp.MustCompile(`.*audit anchor.*`).FindString(s.Log.String())
 	want := fmt.Sprintf(`"entry":%d,"hash":"%s","at":`, removed.Entry, removed.Hash)
 	if len(list) != 1 || list[0].Action != "PRUNED" || !strings.Contains(line, want) ||
@@ -148,7 +154,7 @@ func TestReadingWithoutWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	data, code := s.OperateAs(schema.RoleSales, `{ leads(search: "ana") { edges { node { contact { email } } } } }`)
+	data, code := s.OperateAs(schema.RoleSales, `{ leads(filter: {search: "ana"}) { edges { node { contact { email } } } } }`)
 	if code != "" || len(data.Leads.Edges) != 1 {
 		t.Errorf("listing leads: %s %+v", code, data.Leads)
 	}

@@ -25,16 +25,16 @@ func TestAudit(t *testing.T) {
 
 	for _, operation := range []string{
 		`{ leads { edges { node { state } } } }`, // no contact data, no entry
-		`{ lead(id: "` + id + `") { contact { email } } }`,
-		`{ lead(id: "` + id + `") { contact { email } } }`,                    // the same again
-		`mutation { releaseLead(id: "` + shown + `") { contact { email } } }`, // changes nothing
-		`mutation { rejectLead(id: "` + spam + `") { state } }`,
-		`mutation { rejectLead(id: "nosuch12") { state } }`,
-		`mutation { withdrawConsent(id: "` + id + `", purpose: "news") { lead { state } } }`, // was never given
-		`mutation { resendLead(id: "` + spam + `", target: CMS) { state } }`,                 // is rejected
-		`mutation { releaseLead(id: "` + spam + `") { state } }`,
-		`mutation { resendLead(id: "` + id + `", target: CRM) { state } }`,
-		`mutation { resendLead(id: "` + id + `", target: WEBHOOK) { state } }`, // is not set up
+		`{ lead(lead: "` + id + `") { contact { email } } }`,
+		`{ lead(lead: "` + id + `") { contact { email } } }`,                                 // the same again
+		`mutation { assignLeads(leads: ["` + shown + `"]) { leads { contact { email } } } }`, // changes nothing
+		`mutation { rejectLeads(leads: ["` + spam + `"]) { leads { state } } }`,
+		`mutation { rejectLeads(leads: ["nosuch12"]) { leads { state } } }`,
+		`mutation { withdrawConsent(lead: "` + id + `", purpose: "news") { lead { state } } }`, // was never given
+		`mutation { resendLead(lead: "` + spam + `", target: CMS) { lead { state } } }`,        // is rejected
+		`mutation { releaseLeads(leads: ["` + spam + `"]) { leads { state } } }`,
+		`mutation { resendLead(lead: "` + id + `", target: CRM) { lead { state } } }`,
+		`mutation { resendLead(lead: "` + id + `", target: WEBHOOK) { lead { state } } }`, // is not set up
 	} {
 		b.Asks(operation)
 	}
@@ -62,10 +62,11 @@ func TestAudit(t *testing.T) {
 		if strings.HasPrefix(list[i].Actor, command) {
 			command = list[i].Actor
 		}
-		if strings.Contains(list[i].Detail, "one") || strings.Contains(list[i].Detail, "@") {
-			t.Errorf("the search text is in the audit: %s", list[i].Detail)
+		detail := fmt.Sprint(list[i].Detail)
+		if strings.Contains(detail, "one") || strings.Contains(detail, "@") {
+			t.Errorf("the search text is in the audit: %s", detail)
 		}
-		if strings.Contains(list[i].Detail, `"of":"deliveries"`) {
+		if strings.Contains(detail, "of:deliveries") {
 			got = slices.Delete(got, i, i+1)
 		}
 	}
@@ -105,15 +106,14 @@ func TestAuditIsCopied(t *testing.T) {
 	s.Run("leads", "show", id)
 	head := s.AuditHead()
 
-	file := filepath.Join(t.TempDir(), "backup.tar.gz")
-	s.Prints("backup --output "+file, "1 leads")
-	restored := apptest.NewSite(t)
-	restored.Prints("restore --from "+file, "restored")
+	folder := filepath.Join(t.TempDir(), "backup")
+	s.Prints("backup --output "+folder, "1 leads")
+	restored := &apptest.Site{T: t, Dir: folder, Env: append(s.Env, "DATA_DIR="+folder)}
 
 	moved := &apptest.Site{T: t, Dir: s.Dir, Env: append(s.Env, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t))}
 	moved.Refuses(map[string]string{"store copy": "stop the service"}) // it would miss later leads
 	s.Stop(t)
-	moved.Prints("store copy", "notes: 0 rows")
+	moved.Prints("store copy", "notes: 0 rows", "keeps everybody")
 
 	for _, copied := range []*apptest.Site{restored, moved} {
 		copied.Prints("audit verify --head " + head)

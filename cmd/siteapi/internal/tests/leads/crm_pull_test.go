@@ -17,23 +17,21 @@ import (
 func TestOutcomesOfTheCRM(t *testing.T) {
 	t.Parallel()
 	admin := apptest.FreeAddress(t)
-	s := apptest.NewRemoteSite(t, "ADMIN_ADDR="+admin)
+	s := apptest.NewRemoteSite(t, "ADMIN_ADDR="+admin, "HUBSPOT_DEAL_STAGE=default/appointmentscheduled").Start()
 	crm := s.Stubs.CRM
-	moves := func(name, stage string) {
-		crm.Edit(name+"@example.com", map[string]string{"lifecyclestage": stage}, time.Now().Add(time.Hour))
+	moves := func(id, stage string) {
+		crm.Edit(id, map[string]string{"dealstage": stage}, time.Now().Add(time.Hour))
 	}
 
-	crm.Add(map[string]string{"email": "zoe@example.com"}, time.Now())
-	moves("zoe", "customer")
-	s.Start()
 	zoe, fay := s.Submit("zoe"), s.Submit("fay")
 	s.Arrives(zoe)
 	s.Arrives(fay)
 	s.Logs("read the outcomes of leads from the CRM")
+	moves(zoe, "closedwon")
+	s.Prints("crm pull", "1 outcomes were set")
 	operators := apptest.Client{T: t, Base: "http://" + admin}
 	for _, want := range []string{
 		"siteapi_crm_pull_seconds ",
-		`siteapi_events_total{detail="WON",event="crm_outcome"} 1`,
 		`siteapi_events_total{detail="complete",event="crm_pull"} 1`,
 	} {
 		apptest.Eventually(t, "/metrics has "+want, func() bool { return operators.Do("GET", "/metrics", "").Has(want) })
@@ -55,10 +53,10 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	}
 
 	s.Run("leads", "outcome", fay, "lost")
-	moves("fay", "customer")
+	moves(fay, "closedwon")
 	hal := s.Submit("hal")
 	s.Arrives(hal)
-	moves("hal", "opportunity")
+	moves(hal, "qualifiedtobuy")
 	for name, fault := range map[string]faulttest.Fault{
 		"before a page": faulttest.Respond(503).On("POST /search"),
 		"within a page": faulttest.Of(faulttest.Reset).On("POST /batch/read").Times(-1),
@@ -88,8 +86,8 @@ func TestOutcomesOfTheCRM(t *testing.T) {
 	}
 }
 
-// With deals, two leads of one person have two outcomes, and the stage of the contact does
-// not count. Later changes of a deal replace its outcome, but not that of an operator.
+// Two leads of one person have two outcomes, and the stage of the contact does not count.
+// Later changes of a deal replace its outcome, but not that of an operator.
 func TestOutcomesOfDeals(t *testing.T) {
 	t.Parallel()
 	s := apptest.NewRemoteSite(t, "HUBSPOT_DEAL_STAGE=default/appointmentscheduled").Start()
@@ -125,6 +123,23 @@ func TestOutcomesOfDeals(t *testing.T) {
 		got := fmt.Sprint(o.Value, " ", schema.ValueOr(o.Amount, -1), " ", schema.ValueOr(o.Currency, ""))
 		if got != want {
 			t.Errorf("the outcome of quote %d is %q, want %q", i, got, want)
+		}
+	}
+}
+
+// Without deals nothing is read from the CRM, whose contacts do not tell of which lead they
+// are the outcome.
+func TestNoOutcomesOfContacts(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewRemoteSite(t).Start()
+	id := s.Submit("zoe")
+	s.Arrives(id)
+	s.Stubs.CRM.Edit("zoe@example.com", map[string]string{"lifecyclestage": "customer"}, time.Now().Add(time.Hour))
+	s.Prints("crm pull", "HUBSPOT_DEAL_STAGE", "nothing was done")
+	s.Prints("leads show " + id).Without("outcome")
+	for _, r := range s.Stubs.CRM.Requests() {
+		if strings.HasSuffix(r.Path, "/search") {
+			t.Errorf("the CRM was searched: %s", r.Path)
 		}
 	}
 }

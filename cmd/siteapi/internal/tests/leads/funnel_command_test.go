@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +85,8 @@ func TestFunnel(t *testing.T) {
 	period := []string{"funnel", "--since", "2026-01-10T12:00:00Z", "--until", "2026-01-16T12:00:00Z"}
 	out, code := s.Run(append(period, "--json")...)
 
-	var got, want any
+	var got map[string]any
+	var want any
 	const report = `{"leads": 3, "inReview": 1, "untracked": 1, "steps": [
 			{"name": "VISITED", "count": 13, "conversion": null}, ` +
 		`{"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
@@ -107,8 +109,9 @@ func TestFunnel(t *testing.T) {
 			"sums": [{"currency": "EUR", "amount": 0.3}, {"currency": "RON", "amount": 500}],
 			"won": [{"currency": "EUR", "amount": 1200.5}]}]}`
 
-	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil ||
-		code != 0 || !reflect.DeepEqual(got, want) {
+	err := json.Unmarshal([]byte(out), &got)
+	delete(got, "rows") // the same numbers, see below
+	if err != nil || json.Unmarshal([]byte(report), &want) != nil || code != 0 || !reflect.DeepEqual(any(got), want) {
 		t.Errorf("%d got %s\nwant %s", code, out, report)
 	}
 
@@ -134,6 +137,27 @@ func TestFunnel(t *testing.T) {
 	}
 
 	apptest.NoPersonalData(t, out)
+
+	// The CSV is one table, with each number in a row of its own.
+	table, _ := s.Run(append(period, "--csv")...)
+	for i, line := range []string{
+		"section,from,to,dimension,value,currency,count,amount",
+		"\nsteps,2026-01-10T12:00:00Z,2026-01-16T12:00:00Z,,VISITED,,13,\n",
+		"\nweeks,2026-01-05T00:00:00Z,2026-01-12T00:00:00Z,,VISITED,,13,\n",
+		"\nchoices,2026-01-10T12:00:00Z,2026-01-16T12:00:00Z,projectType,shop,,5,\n",
+		"\nchoices.submitted,2026-01-10T12:00:00Z,2026-01-16T12:00:00Z,projectType,shop,,1,\n",
+		"\nsources.sessions,2026-01-10T12:00:00Z,2026-01-16T12:00:00Z,,,,13,\n",
+		"\nsources.sums,2026-01-10T12:00:00Z,2026-01-16T12:00:00Z,,,EUR,,0.3\n",
+		"\nsources.won,2026-01-10T12:00:00Z,2026-01-16T12:00:00Z,,,EUR,,1200.5\n",
+		"\nleads,2026-01-10T12:00:00Z,2026-01-16T12:00:00Z,,all,,3,\n",
+	} {
+		if !strings.Contains(table, line) || i == 0 && !strings.HasPrefix(table, line) {
+			t.Errorf("the CSV lacks %q:\n%s", line, table)
+		}
+	}
+	if strings.Contains(out, "SECTION") {
+		t.Errorf("the rows of the CSV are printed as a table, too:\n%s", out)
+	}
 	s.Prints("funnel --until 2020-01-01 --json", `"count": 0`, `"choices": []`)
 	s.Refuses(map[string]string{
 		"funnel --since soon": "--since",
@@ -239,7 +263,7 @@ func TestFunnelBySource(t *testing.T) {
 			`{ funnel(source: "nowhere") { leads } }`,
 			`{ funnel(campaign: "nowhere") { leads } }`,
 			`{ funnel(source: "google", campaign: "springs") { leads } }`,
-			`{ leads(source: "nowhere") { counts { total } } }`,
+			`{ leads(filter: {source: "nowhere"}) { counts { total } } }`,
 		} {
 			for role, shown := range map[schema.Role]bool{schema.RoleViewer: false, schema.RoleSales: true} {
 				text := string(s.Response(role, operation))
@@ -250,4 +274,47 @@ func TestFunnelBySource(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The weeks of the funnel are those of TIME_ZONE, also where the clock was changed.
+func TestFunnelWeeks(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t, "TRACK_RETENTION=0s")
+	var visits []lead.Visit
+	for i, at := range []string{
+		"2026-03-22T21:59:59Z", // Sunday in Bucharest, at UTC+2
+		"2026-03-22T22:00:00Z",
+		"2026-03-29T20:59:59Z", // Sunday in Bucharest, at UTC+3
+		"2026-03-29T21:00:00Z",
+		"2026-03-30T02:59:59Z", // Sunday in Santiago, at UTC-3
+		"2026-04-06T03:59:59Z", // Sunday in Santiago, at UTC-4
+	} {
+		seen, err := time.Parse(time.RFC3339, at)
+		must(t, err)
+		visits = append(visits, lead.Visit{SessionID: fmt.Sprint("s", i), At: seen})
+	}
+	s.Store(visits)
+
+	for zone, want := range map[string]string{
+		"UTC":              "2026-W12 2026-03-16T00:00:00Z 2; 2026-W13 2026-03-23T00:00:00Z 2; 2026-W14 2026-03-30T00:00:00Z 1; 2026-W15 2026-04-06T00:00:00Z 1",
+		"Europe/Bucharest": "2026-W12 2026-03-15T22:00:00Z 1; 2026-W13 2026-03-22T22:00:00Z 2; 2026-W14 2026-03-29T21:00:00Z 2; 2026-W15 2026-04-05T21:00:00Z 1",
+		"America/Santiago": "2026-W12 2026-03-16T03:00:00Z 2; 2026-W13 2026-03-23T03:00:00Z 3; 2026-W14 2026-03-30T03:00:00Z 1",
+		"Asia/Kathmandu":   "2026-W13 2026-03-22T18:15:00Z 2; 2026-W14 2026-03-29T18:15:00Z 3; 2026-W15 2026-04-05T18:15:00Z 1",
+	} {
+		out, _ := apptest.Command(t, append(slices.Clone(s.Env), "TIME_ZONE="+zone), "funnel", "--json")
+		var report struct {
+			Weeks []struct {
+				Week, Start string
+				Steps       []struct{ Count int }
+			}
+		}
+		must(t, json.Unmarshal([]byte(out), &report))
+		var got []string
+		for _, w := range report.Weeks {
+			got = append(got, fmt.Sprint(w.Week, " ", w.Start, " ", w.Steps[0].Count))
+		}
+		if got := strings.Join(got, "; "); got != want {
+			t.Errorf("%s: %s, want %s", zone, got, want)
+		}
+	}
 }

@@ -2,14 +2,16 @@ package leads
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"siteapi/integrations/lead"
+	"siteapi/schema"
 )
 
-// Operators set the outcome of a lead through GraphQL and with a command. The audit does
-// not contain the amount.
+// Operators set the outcome of a lead through GraphQL and with a command. The audit
+// has each change, with the amount of a won lead.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	s, b := newOperatedSite(t)
@@ -21,7 +23,14 @@ func TestOutcomes(t *testing.T) {
 		{id, `, outcome: WON, amount: 1200.5, currency: " EUR "`, "WON 1200.5 EUR"},
 		{lead.Reference(id), `, outcome: LOST`, "LOST"},
 		{id, `, outcome: null`, ""},
-		{id, `, outcome: WON, amount: 0, currency: "JPY"`, "WON 0 JPY"},
+		{id, `, outcome: LOST, lossReason: PRICE, lossNote: "  Twice\r\nas much. "`, "LOST PRICE Twice\nas much."},
+		{id, `, outcome: LOST, lossNote: "Moved away."`, "LOST Moved away."},
+		{id, `, outcome: WON, amount: 0, currency: "JPY"`, "WON 0 JPY"}, // and no reason of a loss any more
+		{id, `, outcome: WON, lossReason: PRICE`, "BAD_USER_INPUT"},
+		{id, `, outcome: QUALIFIED, lossNote: "x"`, "BAD_USER_INPUT"},
+		{id, `, lossNote: "x"`, "BAD_USER_INPUT"},
+		{id, `, outcome: LOST, lossReason: MOON`, "BAD_USER_INPUT"},
+		{id, `, outcome: LOST, lossNote: "` + strings.Repeat("ș", 501) + `"`, "BAD_USER_INPUT"},
 		{id, `, outcome: WON, amount: 1.5, currency: "JPY"`, "BAD_USER_INPUT"},
 		{id, `, outcome: WON, amount: 1, currency: "XXX"`, "BAD_USER_INPUT"},
 		{id, `, outcome: WON, amount: 1`, "BAD_USER_INPUT"},
@@ -31,13 +40,16 @@ func TestOutcomes(t *testing.T) {
 		{"nosuch12", `, outcome: LOST`, "NOT_FOUND"},
 		{inReview, `, outcome: LOST`, "BAD_USER_INPUT"},
 	} {
-		data, got := b.Asks(`mutation { changed: setLeadOutcome(id: "` + tt.id + `"` + tt.arguments +
-			`) { outcome { value amount currency source } } }`)
-		if data.Changed != nil && data.Changed.Outcome != nil {
-			o := data.Changed.Outcome
+		data, got := b.Asks(`mutation { changed: setLeadOutcome(lead: "` + tt.id + `"` + tt.arguments +
+			`) { lead { outcome { value amount currency source lossReason lossNote } } } }`)
+		if l := data.Changed.Lead; l != nil && l.Outcome != nil {
+			o := l.Outcome
 			got = string(o.Value)
 			if o.Amount != nil {
 				got += fmt.Sprint(" ", *o.Amount, " ", *o.Currency)
+			}
+			for _, why := range []string{string(schema.ValueOr(o.LossReason, "")), schema.ValueOr(o.LossNote, "")} {
+				got = strings.TrimSpace(got + " " + why)
 			}
 		}
 		if got != tt.want {
@@ -51,13 +63,23 @@ func TestOutcomes(t *testing.T) {
 	s.Prints(outcome+" none", "reference")
 	s.Prints("leads show " + id).Without("outcome")
 
-	recorded := 0
+	var recorded []string
 	for _, entry := range s.AuditEntries() {
-		if strings.HasPrefix(entry, "OUTCOME "+id) && !strings.Contains(entry, "1200") {
-			recorded++
+		if detail, found := strings.CutPrefix(entry, "OUTCOME "+id+" "); found {
+			recorded = append(recorded, detail)
 		}
 	}
-	if recorded != 7 {
-		t.Errorf("%d outcomes are in the audit, want 7: %q", recorded, s.AuditEntries())
+	if want := []string{
+		`{"outcome":"QUALIFIED"}`,
+		`{"amount":1200.5,"currency":"EUR","outcome":"WON"}`,
+		`{"outcome":"LOST"}`,
+		`{}`,
+		`{"lossReason":"PRICE","outcome":"LOST"}`,
+		`{"outcome":"LOST"}`,
+		`{"amount":0,"currency":"JPY","outcome":"WON"}`,
+		`{"amount":1200.5,"currency":"EUR","outcome":"WON"}`,
+		`{}`,
+	}; !slices.Equal(recorded, want) {
+		t.Errorf("the audit has %q, want %q", recorded, want)
 	}
 }

@@ -19,15 +19,15 @@ func TestReviews(t *testing.T) {
 
 		const in, rejected = `, expected: IN_REVIEW`, `, expected: REJECTED`
 		for _, step := range []struct{ field, id, expected, want string }{
-			{"rejectLead", delivered, "", "BAD_USER_INPUT"},
-			{"rejectLead", "nosuch12", "", "NOT_FOUND"},
-			{"releaseLead", delivered, in, "CONFLICT"},
-			{"rejectLead", spam, in, "REJECTED"},
-			{"rejectLead", spam, in, "CONFLICT"},
-			{"rejectLead", spam, "", "BAD_USER_INPUT"},
-			{"releaseLead", spam, in, "CONFLICT"},
-			{"releaseLead", lead.Reference(spam), rejected, "UNDER_WAY"},
-			{"releaseLead", spam, rejected, "CONFLICT"},
+			{"rejectLeads", delivered, "", "NOT_IN_REVIEW"},
+			{"rejectLeads", "nosuch12", "", "NOT_FOUND"},
+			{"releaseLeads", delivered, in, "CONFLICT"},
+			{"rejectLeads", spam, in, "REJECTED"},
+			{"rejectLeads", spam, in, "CONFLICT"},
+			{"rejectLeads", spam, "", "NOT_IN_REVIEW"},
+			{"releaseLeads", spam, in, "CONFLICT"},
+			{"releaseLeads", lead.Reference(spam), rejected, "UNDER_WAY"},
+			{"releaseLeads", spam, rejected, "CONFLICT"},
 		} {
 			if got := decide(b, step.field, step.id, step.expected); got != step.want {
 				t.Errorf("%s%s: %s, want %s", step.field, step.expected, got, step.want)
@@ -40,7 +40,7 @@ func TestReviews(t *testing.T) {
 		another := submitSpam(s, "decided-at-once")
 		results := make(chan string, 8)
 		for i := range cap(results) {
-			go func() { results <- decide(b, []string{"releaseLead", "rejectLead"}[i%2], another, in) }()
+			go func() { results <- decide(b, []string{"releaseLeads", "rejectLeads"}[i%2], another, in) }()
 		}
 		conflicts := 0
 		for range cap(results) {
@@ -54,13 +54,18 @@ func TestReviews(t *testing.T) {
 	})
 }
 
-// decide releases or rejects a lead, and returns its new state or the code of the error.
+// decide releases or rejects a lead, and returns its new state or why it failed.
 func decide(b *apptest.Browser, field, id, expected string) string {
-	data, code := b.Asks(`mutation { changed: ` + field + `(id: "` + id + `"` + expected + `) { state } }`)
-	if code != "" {
+	data, code := b.Asks(`mutation { changed: ` + field + `(leads: ["` + id + `"]` + expected +
+		`) { leads { state } failed { reason } } }`)
+	switch {
+	case code != "":
 		return code
+	case len(data.Changed.Failed) > 0:
+		return string(data.Changed.Failed[0].Reason)
+	default:
+		return string(data.Changed.Leads[0].State)
 	}
-	return string(data.Changed.State)
 }
 
 // While more leads arrive, paging returns each earlier lead exactly once. A cursor is
@@ -76,7 +81,7 @@ func TestEveryPageIsRead(t *testing.T) {
 
 	after := "null"
 	for n := 0; after != ""; n++ {
-		data, code := b.Asks(`{ leads(search: "pag", first: 2, after: ` + after +
+		data, code := b.Asks(`{ leads(filter: {search: "pag"}, first: 2, after: ` + after +
 			`) { edges { node { id } } pageInfo { hasNextPage endCursor } } }`)
 		if code != "" {
 			t.Fatal(code)

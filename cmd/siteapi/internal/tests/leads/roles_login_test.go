@@ -27,9 +27,9 @@ var groupOf = map[schema.Role]string{
 func fieldDocuments(t *testing.T, reference string) map[string]string {
 	t.Helper()
 	parents := map[string]string{
-		"Lead":           `{ row: lead(id: "` + reference + `") { value: FIELD } }`,
+		"Lead":           `{ row: lead(lead: "` + reference + `") { value: FIELD } }`,
 		"LeadConnection": `{ row: leads { value: FIELD } }`,
-		"LeadOutcome":    `{ row: lead(id: "` + reference + `") { value: outcome { value: FIELD } } }`,
+		"LeadOutcome":    `{ row: lead(lead: "` + reference + `") { value: outcome { value: FIELD } } }`,
 	}
 
 	documents, types := map[string]string{}, exec.AST().Types
@@ -63,15 +63,15 @@ func TestRolesOfLogins(t *testing.T) {
 	reference := lead.Reference(s.Submit("one"))
 
 	script := apptest.NewBrowser(t, address)
-	if code, _ := script.Runs("/graphql", `mutation { setLeadOutcome(id: "`+reference+`", outcome: QUALIFIED) { state } }`,
+	if code, _ := script.Runs("/graphql", `mutation { setLeadOutcome(lead: "`+reference+`", outcome: QUALIFIED) { lead { state } } }`,
 		"Authorization: Bearer secret-of-operators"); code != "" {
 		t.Fatal(code)
 	}
 
 	documents := operatorDocuments(reference)
 	maps.Copy(documents, fieldDocuments(t, reference))
-	for role, group := range groupOf {
-		p.Set(func() { p.Groups = []string{group} })
+	for _, role := range schema.AllRole {
+		p.Set(func() { p.Groups = []string{groupOf[role]} })
 		in := apptest.NewBrowser(t, address)
 		if _, text := in.SignIn(); in.Cookie == nil {
 			t.Fatal(text)
@@ -124,16 +124,16 @@ func TestOperatorsAreNamed(t *testing.T) {
 	}
 	const bo = "Authorization: Bearer bo-0123456789abcdef"
 	for _, step := range []struct{ path, document, want string }{
-		{"/admin/graphql", `mutation { row: addLeadNote(id: "ID", text: "called") { value: reference } }`, lead.Reference(id)},
-		{"/admin/graphql", `mutation { row: setLeadOutcome(id: "ID", outcome: WON) { value: reference } }`, lead.Reference(id)},
+		{"/admin/graphql", `mutation { row: addLeadNote(lead: "ID", text: "called") { value: lead { value: reference } } }`, lead.Reference(id)},
+		{"/admin/graphql", `mutation { row: setLeadOutcome(lead: "ID", outcome: WON) { value: lead { value: reference } } }`, lead.Reference(id)},
 		{
-			"/graphql", `mutation { row: addLeadNote(id: "ID", text: "again") { value: notes { author } } }`,
+			"/graphql", `mutation { row: addLeadNote(lead: "ID", text: "again") { value: lead { value: notes { author } } } }`,
 			"[map[author:dana@lumen.test] map[author:bo]]",
 		},
 		{"/graphql", `{ row: logins { id } }`, "FORBIDDEN"},
-		{"/admin/graphql", `{ row: lead(id: "ID") { value: outcome { by } } }`, "map[by:dana@lumen.test]"},
+		{"/admin/graphql", `{ row: lead(lead: "ID") { value: outcome { by } } }`, "map[by:dana@lumen.test]"},
 		{
-			"/admin/graphql", `{ row: lead(id: "ID") { value: audit { actor name action } } }`,
+			"/admin/graphql", `{ row: lead(lead: "ID") { value: audit { actor name action } } }`,
 			"[map[action:OPENED actor:oidc:person-1 name:dana@lumen.test] " +
 				"map[action:NOTE actor:token:bo name:bo] " +
 				"map[action:OPENED actor:token:bo name:bo] " +

@@ -3,6 +3,7 @@ package leads
 import (
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ var operatorFields = map[string]struct {
 	document string
 }{
 	"Query.leads":               {viewer, `{ leads { edges { node { state } } } }`},
-	"Query.lead":                {viewer, `{ lead(id: "REFERENCE") { state } }`},
+	"Query.lead":                {viewer, `{ lead(lead: "REFERENCE") { state } }`},
 	"Query.funnel":              {viewer, `{ funnel { leads } }`},
 	"Query.deliveries":          {sales, `{ deliveries { edges { node { id } } } }`},
 	"Query.serviceHealth":       {admin, `{ serviceHealth { version } }`},
@@ -33,57 +34,60 @@ var operatorFields = map[string]struct {
 	"Query.audit":               {admin, `{ audit { edges { node { id } } } }`},
 	"Query.verifyAudit":         {admin, `{ verifyAudit { entries } }`},
 	"Query.logins":              {admin, `{ logins { id } }`},
+	"Query.unfinishedQuotes":    {sales, `{ unfinishedQuotes { edges { node { email } } } }`},
 	"Query.person":              {sales, `{ person(email: "nobody@example.com") { email } }`},
+	"Query.leadReport":          {sales, `{ leadReport { total { leads } } }`},
 	"Query.operatorNames":       {viewer, `{ operatorNames }`},
-	"Mutation.dismissDelivery":  {sales, `mutation { dismissDelivery(id: "1000000", reason: "No.") { id } }`},
-	"Mutation.retryDelivery":    {sales, `mutation { retryDelivery(id: "999") { id } }`},
-	"Mutation.resendLead":       {sales, `mutation { resendLead(id: "none-such", target: CMS) { state } }`},
-	"Mutation.releaseLead":      {sales, `mutation { releaseLead(id: "none-such") { state } }`},
-	"Mutation.rejectLead":       {sales, `mutation { rejectLead(id: "none-such") { state } }`},
-	"Mutation.withdrawConsent":  {sales, `mutation { withdrawConsent(id: "none-such", purpose: "news") { lead { state } } }`},
-	"Mutation.setLeadOutcome":   {sales, `mutation { setLeadOutcome(id: "none-such", outcome: WON) { state } }`},
+	"Query.leadOwners":          {sales, `{ leadOwners }`},
+	"Mutation.dismissDelivery":  {sales, `mutation { dismissDelivery(id: "1000000", reason: "No.") { delivery { id } } }`},
+	"Mutation.resendLead":       {sales, `mutation { resendLead(lead: "none-such", target: CMS) { lead { state } } }`},
+	"Mutation.withdrawConsent":  {sales, `mutation { withdrawConsent(lead: "none-such", purpose: "news") { lead { state } } }`},
+	"Mutation.setLeadOutcome":   {sales, `mutation { setLeadOutcome(lead: "none-such", outcome: WON) { lead { state } } }`},
+	"Mutation.setLeadFollowUp":  {sales, `mutation { setLeadFollowUp(lead: "none-such") { lead { state } } }`},
+	"Mutation.markLeadAnswered": {sales, `mutation { markLeadAnswered(lead: "none-such") { lead { state } } }`},
+	"Mutation.declineDeletion":  {admin, `mutation { declineDeletion(lead: "none-such", reason: "Kept") { mailed } }`},
 	"Mutation.eraseLeads":       {admin, `mutation { eraseLeads(email: "nobody@example.com") { complete } }`},
-	"Mutation.assignLead":       {sales, `mutation { assignLead(id: "none-such", owner: "a@b.co") { state } }`},
-	"Mutation.setLeadStatus":    {sales, `mutation { setLeadStatus(id: "none-such", status: CLOSED) { state } }`},
-	"Mutation.addLeadNote":      {sales, `mutation { addLeadNote(id: "none-such", text: "note") { state } }`},
-	"Mutation.releaseLeads":     {sales, `mutation { releaseLeads(ids: ["none-such"]) { changed } }`},
-	"Mutation.rejectLeads":      {sales, `mutation { rejectLeads(ids: ["none-such"]) { changed } }`},
-	"Mutation.retryLeads":       {sales, `mutation { retryLeads(ids: ["none-such"]) { changed } }`},
-	"Mutation.assignLeads":      {sales, `mutation { assignLeads(ids: ["none-such"]) { changed } }`},
-	"Mutation.setLeadStatuses":  {sales, `mutation { setLeadStatuses(ids: ["none-such"], status: NEW) { changed } }`},
-	"Mutation.endLogins":        {admin, `mutation { endLogins(ids: ["none-such"]) }`},
-	"Mutation.retryDeliveries":  {admin, `mutation { retryDeliveries(all: true) }`},
+	"Mutation.addLeadNote":      {sales, `mutation { addLeadNote(lead: "none-such", text: "note") { lead { state } } }`},
+	"Mutation.releaseLeads":     {sales, `mutation { releaseLeads(leads: ["none-such"]) { changed } }`},
+	"Mutation.rejectLeads":      {sales, `mutation { rejectLeads(leads: ["none-such"]) { changed } }`},
+	"Mutation.retryLeads":       {sales, `mutation { retryLeads(leads: ["none-such"]) { changed } }`},
+	"Mutation.assignLeads":      {sales, `mutation { assignLeads(leads: ["none-such"]) { changed } }`},
+	"Mutation.setLeadStatuses":  {sales, `mutation { setLeadStatuses(leads: ["none-such"], status: NEW) { changed } }`},
+	"Mutation.endLogins":        {admin, `mutation { endLogins(ids: ["none-such"]) { logins { id } } }`},
+	"Mutation.retryDeliveries":  {sales, `mutation { retryDeliveries(ids: ["999"]) { changed } }`},
 	"Mutation.verifyDeliveries": {admin, `mutation { verifyDeliveries { leads } }`},
 	"Subscription.leadEvents":   {viewer, ""},
 }
 
 // personalFields are the fields of each type that a viewer does not see.
 var personalFields = map[string]string{
-	"LeadChange":     "id",
-	"LeadConnection": "csv",
-	"LeadOutcome":    "by",
+	"LeadChange":  "id",
+	"LeadOutcome": "by lossNote",
 	"Lead": "id sessionId contact pdfUrl quoteUrl deliveries noMailReason consents message attribution " +
-		"firstAttribution audit notes sameAddress sameSession",
+		"firstAttribution audit notes links sameAddress sameSession deletionReason crmContactUrl crmDealUrl",
 }
 
 // viewerFields are the fields that a viewer sees of each type.
 var viewerFields = map[string]string{
 	"LeadConnection": "edges pageInfo counts",
 	"LeadEdge":       "cursor node",
-	"PageInfo":       "hasNextPage endCursor",
+	"PageInfo":       "hasNextPage hasPreviousPage startCursor endCursor",
 	"LeadEvent":      "position restarted changes",
 	"LeadChange":     "reference kind",
 	"Lead": "reference state submittedAt locale selections estimate priceStatus price sentEstimate " +
-		"signals outcome owner status deletionRequestedAt",
-	"LeadOutcome":     "value amount currency at source",
-	"LeadSelections":  "projectType features complexity timeline",
+		"signals outcome owner status deletionRequestedAt deletionDeclinedAt followUpAt answeredAt",
+	"LeadOutcome":     "value amount currency at source lossReason",
+	"LeadSelections":  "projectType features complexity timeline quantities",
+	"LeadQuantity":    "slug count unit",
 	"LeadEstimate":    "min max currency toBeAgreed",
-	"LeadPrice":       "lines unpriced",
-	"LeadPriceLine":   "field slug amount",
-	"LeadCounts":      "total states statuses",
+	"LeadPrice":       "lines unpriced tax taxNote revision validUntil differs",
+	"LeadPriceLine":   "field slug amount quantity unit unitPrice flat percent",
+	"LeadTax":         "percent label included min max",
+	"LeadCounts":      "total states statuses deletionRequests due",
 	"LeadStateCount":  "state count",
 	"LeadStatusCount": "status count",
-	"Funnel":          "steps weeks choices sources leads untracked inReview",
+	"Funnel":          "steps weeks choices sources leads untracked inReview rows",
+	"FunnelRow":       "section from to dimension value currency count amount",
 	"FunnelStep":      "name count conversion",
 	"FunnelWeek":      "week start locale steps",
 	"FunnelChoice":    "field value count submitted",
@@ -94,11 +98,53 @@ var viewerFields = map[string]string{
 	"ContentTypeHealth": "type documents updatedAt",
 }
 
-// covers reports whether a role includes another. It does not use the service's order of
-// roles, so that a mistake in that order fails the tests.
-func covers(role, least schema.Role) bool {
-	order := []schema.Role{viewer, sales, admin}
-	return slices.Index(order, role) >= slices.Index(order, least)
+// rolesOf has for each role all that it includes. It repeats the service's table, so that a
+// mistake there fails the tests.
+var rolesOf = map[schema.Role][]schema.Role{
+	viewer: {viewer},
+	sales:  {viewer, sales},
+	admin:  {viewer, sales, admin},
+}
+
+// covers reports whether a role includes another.
+func covers(role, least schema.Role) bool { return slices.Contains(rolesOf[role], least) }
+
+// Every role of the schema has its parts.
+func TestEveryRole(t *testing.T) {
+	t.Parallel()
+	operations := apptest.File(t, "cmd/siteapi/OPERATIONS.md")
+	for _, role := range schema.AllRole {
+		name := strings.ToLower(string(role))
+		if rolesOf[role] == nil || groupOf[role] == "" {
+			t.Errorf("%s: add it to rolesOf and groupOf in these tests", role)
+		}
+		if got := role.Included(); !slices.Equal(got, rolesOf[role]) || len(got) == 0 {
+			t.Errorf("%s includes %s in the table of schema/role.go, and %s here", role, got, rolesOf[role])
+		}
+		if !strings.Contains(operations, "| `"+name+"` |") {
+			t.Errorf("%s: add a row to the table of roles in OPERATIONS.md", role)
+		}
+		for _, locale := range schema.Locales() {
+			words := apptest.File(t, "cmd/siteapi/internal/pages/inbox/words/"+string(locale)+".ts")
+			if !regexp.MustCompile(`roles: \{[^}]*\b` + string(role) + `: `).MatchString(words) {
+				t.Errorf("%s: add it to roles in the words of the inbox, %s", role, locale)
+			}
+		}
+	}
+}
+
+// A role that the table does not list may do nothing.
+func TestUnlistedRole(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t)
+	id := s.Submit("one")
+	for name, document := range operatorDocuments(id) {
+		for _, role := range []schema.Role{"OWNER", "admin", "ADMIN "} {
+			if _, code := s.OperateAs(role, document); code != "FORBIDDEN" {
+				t.Errorf("%s as %q: %q", name, role, code)
+			}
+		}
+	}
 }
 
 // Each operator field has a role, in the schema and in the tables above. A viewer sees no
@@ -169,7 +215,7 @@ func TestOperatorsWithoutDatabase(t *testing.T) {
 
 	for name, document := range operatorDocuments(id) {
 		want := "UPSTREAM_UNAVAILABLE"
-		reportsEach := strings.HasSuffix(document, "{ changed } }") && name != "Mutation.assignLeads"
+		reportsEach := strings.Contains(document, `(leads: `) && name != "Mutation.assignLeads"
 		if strings.HasSuffix(name, "Health") || reportsEach {
 			want = "" // these report the outage, need no database, or report a reason for each lead
 		}
@@ -189,7 +235,7 @@ func TestViewersCannotGuess(t *testing.T) {
 	search := func(text, after string) int {
 		t.Helper()
 		data, code := s.OperateAs(viewer,
-			`{ leads(search: "`+text+`", after: `+after+`) { edges { cursor node { id } } } }`)
+			`{ leads(filter: {search: "`+text+`"}, after: `+after+`) { edges { cursor node { id } } } }`)
 		if code != "" {
 			t.Error(text, after, code)
 		}
@@ -211,7 +257,7 @@ func TestViewersCannotGuess(t *testing.T) {
 	}
 
 	for _, text := range []string{id, id[:9]} {
-		if data, code := s.OperateAs(viewer, `{ lead(id: "`+text+`") { state } }`); code != "NOT_FOUND" ||
+		if data, code := s.OperateAs(viewer, `{ lead(lead: "`+text+`") { state } }`); code != "NOT_FOUND" ||
 			data.Lead != nil {
 			t.Errorf("lead %q: %s %+v", text, code, data.Lead)
 		}

@@ -31,7 +31,7 @@ func TestWithdrawalDuringDelivery(t *testing.T) {
 		submitAt(s, t, "ana-maria", time.Hour, lead.Consent{Purpose: "news", Given: true, SiteWording: true})
 		<-reading
 
-		_, code := s.OperateAs(schema.RoleSales, `mutation { withdrawConsent(id: "ana-maria", purpose: "news") { lead { state } } }`)
+		_, code := s.OperateAs(schema.RoleSales, `mutation { withdrawConsent(lead: "ana-maria", purpose: "news") { lead { state } } }`)
 		close(end)
 		if code != "" {
 			t.Errorf("%s: withdrawing: %s", setting, code)

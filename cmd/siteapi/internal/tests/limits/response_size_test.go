@@ -99,17 +99,30 @@ func TestAllContentFitsOnce(t *testing.T) {
 	}
 }
 
-// TestContentIsChargedBySize reads content until the client is rejected. Large responses
-// and many small documents allow fewer requests than others.
-func TestContentIsChargedBySize(t *testing.T) {
+// TestContentIsChargedByWork reads content until the client is rejected. Large responses,
+// many small documents or objects, many fields, and references that are resolved allow
+// fewer requests than others, but not if the response is that of another request.
+func TestContentIsChargedByWork(t *testing.T) {
 	t.Parallel()
+	const post, page, same = `content(documentType: "post") `, `contentPage(documentType: "post") `, "same: "
 	for name, c := range map[string]struct {
 		documents, size int
+		fields          string
 		refused         bool
 	}{
-		"5 MB":                            {5, 1_000_000, true},
-		"6,000 documents":                 {6000, 100, true},
-		"as many documents as the sample": {50, 1_000, false},
+		"5 MB":                            {5, 1_000_000, post + "{ id fields }", true},
+		"6,000 documents":                 {6000, 100, post + "{ id fields }", true},
+		"6,000 documents of a page":       {6000, 100, page + "{ documents { id } }", true},
+		"the same documents many times":   {1000, 100, page + "{ documents { id }" + aliased("documents { id }", 10) + "}", true},
+		"as many documents as the sample": {50, 1_000, post + "{ id fields }", false},
+		"resolved and not selected":       {100, 20_000, `content(documentType: "post", resolve: 1) { id }`, true},
+		"more than can be resolved":       {100, 100_000, `content(documentType: "post", resolve: 1) { fields }`, true},
+		"resolved, few":                   {10, 1_000, `content(documentType: "post", resolve: 1) { fields }`, false},
+		"twenty lists":                    {50, 100, aliased(post+"{ id }", 20), true},
+		"twenty pages":                    {50, 100, aliased(page+"{ total }", 20), true},
+		"twenty slugs":                    {50, 100, aliased(`content(documentType: "post", slug: "x") { id }`, 20), true},
+		"three lists":                     {50, 100, aliased(post+"{ id }", 3), false},
+		"the same twenty lists":           {50, 100, same + aliased(post+"{ id }", 20), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +137,11 @@ func TestContentIsChargedBySize(t *testing.T) {
 			for i := range 30 {
 				group.Go(func() {
 					// Each query is different, so that no response is cached.
-					got := r.Query(fmt.Sprintf(`query q%d { content(documentType: "post") { id fields } }`, i))
+					fields, shared := strings.CutPrefix(c.fields, same)
+					if shared {
+						i = 0
+					}
+					got := r.Query(fmt.Sprintf(`query q%d { %s }`, i, fields))
 					if strings.Contains(got, `"RATE_LIMITED"`) {
 						refused.Add(1)
 					}
@@ -161,7 +178,6 @@ SELECT id, n, 'token', replace(hex(zeroblob(1000)), '00', 'xy') FROM leads, numb
 	c := &apptest.Client{T: t, Base: "http://" + admin}
 	for name, fields := range map[string]string{
 		"leads":      `list: leads(first: 200%s) { edges { node { id notes { text } } }`,
-		"a table":    `list: leads(first: 200%s) { csv edges { node { id } }`,
 		"deliveries": `list: deliveries(first: 200%s) { edges { node { lead { id notes { text } } } }`,
 	} {
 		seen, after, pages := map[string]bool{}, "", 0

@@ -127,7 +127,7 @@ func TestMailsFromOneNetwork(t *testing.T) {
 	var waiting []string
 	apptest.Eventually(t, "all but two are mailed", func() bool {
 		waiting = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-			return s.Deliveries(id)[lead.VisitorMail].Paused == ""
+			return s.Deliveries(id)[lead.VisitorMail].Code == ""
 		})
 		return len(waiting) == 2 && len(s.server.Mails()) == 6+8
 	})
@@ -206,10 +206,47 @@ func TestMailThroughOpenSMTPD(t *testing.T) {
 		}
 		return len(mails) == 2
 	})
-	if !strings.Contains(found[address("ana")], `filename="quote-`) ||
+	if !strings.Contains(found[address("ana")], `filename="oferta-`) ||
 		!strings.Contains(found[sales], "Reply-To: <"+address("ana")+">") {
 		t.Errorf("delivered: %v", found)
 	}
+}
+
+// A refusal that may be the service's own fault ends a mail only if the server accepts mails
+// to sales. Otherwise all mails wait. After the repair, `retry --all` sends both.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	const words = "5.7.1 Relay access denied"
+	s := start(t)
+	s.server.Fail(smtptest.Fault{Step: smtptest.Recipient, Mode: smtptest.Never, To: address("one"), Text: words})
+	one, two := s.submit("one"), s.submit("two")
+	s.Reaches(one, lead.VisitorMail, lead.NotSent)
+	s.Reaches(one, lead.SalesMail, lead.Delivered)
+	s.Reaches(two, lead.VisitorMail, lead.Delivered)
+	if got := s.noMailReason(one); got != lead.MailRefused {
+		t.Errorf("the reason is %s", got)
+	}
+
+	s.server.Heal()
+	s.server.Fail(smtptest.Fault{Step: smtptest.Recipient, Mode: smtptest.Never, Text: words})
+	three := s.submit("three")
+	apptest.Eventually(t, "both mails wait", func() bool {
+		d := s.Deliveries(three)
+		return strings.Contains(d[lead.VisitorMail].Paused, words) && strings.Contains(d[lead.SalesMail].Paused, words)
+	})
+	if d := s.Deliveries(three); d[lead.VisitorMail].Attempts+d[lead.SalesMail].Attempts > 0 {
+		t.Errorf("the attempts count: %+v", d)
+	}
+	if out, _ := s.Command("doctor"); !strings.Contains(out, words) || !strings.Contains(out, "SALES_MAIL_TO") {
+		t.Errorf("the doctor prints %s", out)
+	}
+
+	s.server.Heal()
+	s.server.Forget()
+	s.Prints("deliveries retry --all")
+	s.receives(address("one"), 1)
+	s.receives(address("three"), 1)
+	s.receives(sales, 1)
 }
 
 // The doctor logs in and checks that the sender is accepted, without sending a mail.

@@ -71,7 +71,7 @@ func TestLeadIsMailed(t *testing.T) {
 func (m mailing) repeated(id string, target lead.Target) lead.DeliveryState {
 	m.T.Helper()
 	d := m.Deliveries(id)[target]
-	if d.State != lead.Running && d.Paused == lead.ErrUnconfirmed.Error() && !d.NextAt.IsZero() {
+	if d.State != lead.Running && d.Code == lead.MailUnconfirmed && !d.NextAt.IsZero() {
 		if wait := time.Until(d.NextAt); wait < 50*time.Minute || wait > 6*time.Hour {
 			m.T.Errorf("an unconfirmed mail waits for %v", wait)
 		}
@@ -87,7 +87,7 @@ func lost(to string, times int) smtptest.Fault {
 
 // refused is a recipient that the server refuses, for good or until later.
 func refused(to string, mode smtptest.Mode, times int) smtptest.Fault {
-	return smtptest.Fault{Step: smtptest.Recipient, Mode: mode, To: to, Times: times}
+	return smtptest.Fault{Step: smtptest.Recipient, Mode: mode, To: to, Times: times, Text: "5.1.1 User unknown"}
 }
 
 // Every mail arrives, whatever fault the server has. Only a lost reply causes a
@@ -286,7 +286,7 @@ func TestJoinersTravel(t *testing.T) {
 	})
 	for where, text := range texts {
 		if !strings.Contains(text, name) || !strings.Contains(text, message) {
-			t.Errorf("%s has other texts: %+q", where, text)
+			t.Errorf("%s has other words: %+q", where, text)
 		}
 	}
 }

@@ -55,12 +55,12 @@ func (m mailing) submitFrom(session, email string, headers ...string) string {
 }
 
 // noMailReason returns why the visitor of a lead has no mail, or an empty string.
-func (m mailing) noMailReason(id string) schema.NoMailReason {
+func (m mailing) noMailReason(id string) lead.NoMailReason {
 	m.T.Helper()
 	return schema.ValueOr(m.ShowLead(id).NoMailReason, "")
 }
 
-// letter is a mail with decoded texts.
+// letter is a mail with decoded parts.
 type letter struct {
 	mail.Header
 	subject string

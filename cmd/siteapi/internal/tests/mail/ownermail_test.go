@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"siteapi/integrations/lead"
 	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/integrations/queue"
 	"siteapi/resolvers/leadmail"
 	"siteapi/schema"
 )
@@ -60,20 +62,36 @@ func TestOwnerMail(t *testing.T) {
 	}
 
 	s.receives(maria, 2)
-	apptest.Eventually(t, "no mail to an owner is pending", func() bool {
-		return apptest.Counter(t, s.Service, "siteapi_delivery_tries_total",
-			map[string]string{"target": "owner_mail", "outcome": "delivered"}) == 5
-	})
+	for outcome, want := range map[string]float64{"delivered": 4, "not_sent": 1} {
+		apptest.Eventually(t, fmt.Sprintf("%v mails to owners are %s", want, outcome), func() bool {
+			return apptest.Counter(t, s.Service, "siteapi_delivery_tries_total",
+				map[string]string{"target": "owner_mail", "outcome": outcome}) == want
+		})
+	}
 
 	// The job of the mail is stored with the assignment, so nothing that happens to the request
 	// or the service afterward prevents it.
-	key, err := s.App.Data.Store.HashKey(t.Context())
+	mails := leadmail.New(leadmail.Deps{
+		Store:    s.App.Data.Store,
+		Settings: leadmail.Settings{Sender: mailfile.Open(t.TempDir())},
+	})
+	notify, err := mails.NotifyOwner(t.Context(), over)
 	must(t, err)
-	notify := leadmail.New(leadmail.Deps{Key: key, Settings: leadmail.Settings{Sender: mailfile.Open(t.TempDir())}}).
-		NotifyOwner(t.Context(), over)
 	_, err = s.App.Data.Store.Assign(t.Context(), []string{three}, over, notify)
 	must(t, err)
 	s.receives(over, 1)
+
+	// A mail that is not sent is not delivered either.
+	for reason, settings := range map[lead.NoMailReason]leadmail.Settings{
+		lead.TestAddress:  {Sender: mailfile.Open(t.TempDir()), RefuseTests: true},
+		lead.NoMailServer: {},
+	} {
+		mails := leadmail.New(leadmail.Deps{Settings: settings, Store: s.App.Data.Store})
+		err := mails.SendOwnerMail(t.Context(), queue.OwnerMail{Leads: []string{three}, Owner: notify})
+		if unsent, ok := errors.AsType[*queue.UnsentError](err); !ok || unsent.Code != reason {
+			t.Errorf("the mail ends with %v, want %s", err, reason)
+		}
+	}
 
 	if n := len(s.mails(self)) + len(s.mails(gone)); n != 0 {
 		t.Errorf("the assigning operator, or the owner of an erased lead, has %d mails", n)
@@ -83,7 +101,7 @@ func TestOwnerMail(t *testing.T) {
 // assign assigns leads as someone@lumen.test.
 func (m mailing) assign(owner string, ids ...string) {
 	m.T.Helper()
-	mutation := fmt.Sprintf(`mutation { assignLeads(ids: %q, owner: %q) { changed } }`, ids, owner)
+	mutation := fmt.Sprintf(`mutation { assignLeads(leads: %q, owner: %q) { changed } }`, ids, owner)
 	if _, code := m.OperateAs(schema.RoleSales, mutation); code != "" {
 		m.T.Fatal(mutation, code)
 	}
@@ -132,7 +150,7 @@ func TestOwnerMailNotToOneself(t *testing.T) {
 	}
 	assign := func(id, owner string) {
 		t.Helper()
-		code, _ := b.Runs("/admin/graphql", `mutation { row: assignLead(id: "`+id+`", owner: "`+owner+`") { value: owner } }`)
+		code, _ := b.Runs("/admin/graphql", `mutation { row: assignLeads(leads: ["`+id+`"], owner: "`+owner+`") { value: changed } }`)
 		if code != "" {
 			t.Fatal(owner, code)
 		}

@@ -15,6 +15,26 @@ import (
 
 const webhookSecret = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
+// `siteapi config` prints no secret: neither that of a setting nor one in an address.
+func TestConfigPrintsNoSecret(t *testing.T) {
+	t.Parallel()
+	const secret = "hush-0123456789-0123456789"
+	out, code := apptest.Command(t, []string{
+		"ENVIRONMENT=development",
+		"DATABASE_URL=postgres://u:" + secret + "@db.example/d?password=" + secret,
+		"CACHE_URL=valkey://u:" + secret + "@cache.example:6379/2",
+		"SMTP_URL=smtps://u:" + secret + "@mail.example:465", "SALES_MAIL_TO=a@b.example",
+		"LEAD_WEBHOOK_URL=https://hooks.example/x?sig=" + secret, "LEAD_WEBHOOK_FORMAT=slack",
+		"CDN_PURGE_URL=https://a.example/p?token=" + secret + ",https://b.example?" + secret,
+		"CDN_PURGE_KIND=varnish", "CDN_PURGE_TOKEN=" + secret,
+		"REVALIDATE_URLS=https://site.example/api?secret=" + secret, "REVALIDATE_SECRET=" + webhookSecret,
+	}, "config")
+	if code != 0 || strings.Contains(out, "hush") || strings.Contains(out, webhookSecret) ||
+		!strings.Contains(out, "\nCDN_PURGE_URL=https://a.example/p,https://b.example\n") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
 // Every documented form of a setting is accepted. A value that would keep the service
 // from starting is reported when settings are read.
 func TestSettingValues(t *testing.T) {
@@ -39,16 +59,19 @@ func TestSettingValues(t *testing.T) {
 		"CORS_ALLOWED_ORIGINS": {"*", "https://example.com,http://localhost:3000", "https://example.com:443"},
 		"TRUSTED_PROXIES":      {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
 		"OIDC_SCOPES":          {"groups", "offline_access, https://graph.example/User.Read,api://siteapi/.default"},
-		"OIDC_ROLES":           {"viewer=marketing,sales=sales|desk,admin=ops"},
+		"OIDC_ROLES":           {"viewer=marketing,sales=sales|desk,admin=ops", "admin=CN=Ops%2COU=IT%2cDC=firm|50%25|a%7Cb", "sales=50%,admin=a%20b"},
+		"OIDC_GROUPS_CLAIM":    {"https://firm.example/roles", "realm_access.roles"},
 		"LEAD_RETENTION":       {"0s", "1d", "36500d"},
 		"DELIVERY_RETRY_MAX":   {"100ms", "24h"},
 		"DELIVERY_RATE":        {"0", "2.5"},
 		"ADMIN_TOKENS":         {"ana:sales:1123456789abcdef,bo-2:viewer:fedcba9876543210", "ana+desk@lumen.test:sales:1123456789abcdef"},
 		"LEAD_WEBHOOK_URL":     {"https://hooks.example/x?sig=y"},
+		"LEAD_WEBHOOK_EVENTS":  {"lead.outcome", "lead.corrected, lead.outcome"},
 		"LEAD_WEBHOOK_SECRET":  {webhookSecret + "," + webhookSecret},
 		"SMTP_URL":             {"smtps://siteapi:p%40ss@mail.example:465", "smtp://[::1]:25"},
 		"MAIL_FROM":            {"Lumen Studio <quotes@lumen.example>"},
 		"SALES_MAIL_TO":        {"a@b.example, Ana <c@d.example>"},
+		"MCP_CLIENTS":          {"claude.ai, vscode.dev,127.0.0.1:8443"},
 		"LOGO_HOSTS":           {"*.example.com,cdn.example.com:8443,http://127.0.0.1:1"},
 	}
 	refused := map[string][]string{
@@ -89,14 +112,15 @@ func TestSettingValues(t *testing.T) {
 			"ana:admin:0123456789abcdef,bo:viewer:0123456789abcdef", // the bearer of one token would have two roles
 			"ana:sales:0123456789abcdef,ana:sales:0123456789abcdef",
 		},
-		"LEAD_WEBHOOK_URL":  {"ftp://x", "https://a:b@x.example", "https://x.example/?a=b#c", "https://x.example/?a=ă"},
-		"LOGO_HOSTS":        {"https://x/y", "a b"},
-		"GRAPHQL_DOCUMENTS": {"none"},
-		"SMTP_URL":          {"http://mail.example", "smtp://", "smtps://user@mail.example"},
-		"MAIL_FROM":         {"nobody", "a@b.example, c@d.example", "ștefania@b.example"},
-		"SALES_MAIL_TO":     {",", strings.Repeat("a@b.example,", 10) + "c@d.example"},
-		"SALES_LOCALE":      {"de"},
-		"TIME_ZONE":         {"Local", "Europe/Nowhere"},
+		"LEAD_WEBHOOK_EVENTS": {"outcome", "lead.created", "lead.erased", "lead.outcome;lead.corrected", "all"},
+		"LEAD_WEBHOOK_URL":    {"ftp://x", "https://a:b@x.example", "https://x.example/?a=b#c", "https://x.example/?a=ă"},
+		"LOGO_HOSTS":          {"https://x/y", "a b"},
+		"GRAPHQL_DOCUMENTS":   {"none"},
+		"SMTP_URL":            {"http://mail.example", "smtp://", "smtps://user@mail.example"},
+		"MAIL_FROM":           {"nobody", "a@b.example, c@d.example", "ștefania@b.example"},
+		"SALES_MAIL_TO":       {",", strings.Repeat("a@b.example,", 10) + "c@d.example"},
+		"SALES_LOCALE":        {"de"},
+		"TIME_ZONE":           {"Local", "Europe/Nowhere"},
 	}
 
 	read := func(name, value string) string {
@@ -149,6 +173,14 @@ func TestIncompatibleSettings(t *testing.T) {
 		"GRAPHQL_OPERATIONS=trusted":          "GRAPHQL_DOCUMENTS: ",
 		"CDN_PURGE_URL=http://api.fastly.com CDN_PURGE_KIND=fastly CDN_PURGE_TOKEN=t": "CDN_PURGE_URL: ",
 
+		// Assistants find the service by its public address, and operators by their accounts.
+		"MCP_SIGN_IN=on": "MCP_SIGN_IN: needs MCP=on",
+		"MCP_SIGN_IN=on MCP=on SITE_URL=https://site.example":         "OIDC_ISSUER: is required with MCP_SIGN_IN=on",
+		"MCP_SIGN_IN=on MCP=on OIDC_ISSUER=https://id.example":        "SITE_URL: is required with MCP_SIGN_IN=on",
+		"MCP_SIGN_IN=on MCP=on SITE_URL=https://site.example/backend": "SITE_URL: must be an https address without a path",
+		"MCP_SIGN_IN=on MCP=on SITE_URL=http://site.example":          "SITE_URL: must be an https address without a path",
+		"MCP_CLIENTS=https://claude.ai/client.json":                   "MCP_CLIENTS: ",
+
 		// The inbox is served on the public address with any way to sign in.
 		"ADMIN_PAGE=on ADMIN_API_TOKEN=0123456789abcdef":        "<nil>",
 		"ADMIN_PAGE=on ADMIN_TOKENS=ana:sales:0123456789abcdef": "<nil>",
@@ -185,7 +217,7 @@ func TestEveryProblemIsNamed(t *testing.T) {
 		for _, want := range []string{
 			"LOG_LEVEL: must be",
 			"CACHE_API_TOKEN: is required",
-			"CONTENT_TYPES: must have heroSection and quoteOption",
+			"CONTENT_TYPES: must have quoteOption",
 			"CMS_FILE: " + content + " is invalid: line 1",
 			"GRAPHQL_DOCUMENTS: ",
 		} {

@@ -16,9 +16,8 @@ import (
 func TestConsents(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, apptest.Quick)
-	s.WriteContent(`[{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri\r\npe e-mail."},` +
+	s.Publish(`[{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri\r\npe e-mail."},` +
 		`{"_id":"siteSettings","_type":"siteSettings"}]`)
-	s.InvalidateAll()
 
 	for _, endpoint := range apptest.Endpoints {
 		input := apptest.NewLead(endpoint, `"consents": [

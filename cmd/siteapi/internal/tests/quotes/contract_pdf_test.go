@@ -24,7 +24,7 @@ func TestContractPDF(t *testing.T) {
 	}
 	for header, want := range map[string]string{
 		"Content-Type":        "application/pdf",
-		"Content-Disposition": "attachment; filename=quote-" + id[:8] + ".pdf",
+		"Content-Disposition": "attachment; filename=oferta-" + id[:8] + ".pdf",
 		"Content-Language":    "ro", // the lead's
 		"X-Robots-Tag":        "noindex",
 		"Content-Length":      fmt.Sprint(len(got.Body)),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -38,12 +39,12 @@ const (
 	enforced = onTrial + `,"enforce":true`
 )
 
-// startPriced starts a service with the given content.
-func startPriced(t *testing.T, content string) *apptest.Service {
+// startPriced starts a service with the given content and settings.
+func startPriced(t *testing.T, content string, env ...string) *apptest.Service {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "content.json")
 	must(t, os.WriteFile(path, []byte(content), 0o600))
-	return apptest.Start(t, "CMS_FILE="+path)
+	return apptest.Start(t, append(env, "CMS_FILE="+path)...)
 }
 
 // publish replaces the content of a service that startPriced started.
@@ -96,28 +97,32 @@ var webApp = object{"projectType": "web-app"}
 
 func TestContractEstimate(t *testing.T) {
 	t.Parallel()
-	s := startPriced(t, priceContent(enforced, 12000))
-	until := time.Now().UTC().AddDate(0, 0, 10).Format(time.DateOnly)
+	zone, offset := "Etc/GMT-14", 14*time.Hour // where the day is another one than in UTC
+	if time.Now().UTC().Hour() < 11 {
+		zone, offset = "Etc/GMT+12", -12*time.Hour
+	}
+	s := startPriced(t, priceContent(enforced, 12000), "TIME_ZONE="+zone)
+	until := time.Now().UTC().Add(offset).AddDate(0, 0, 10).Format(time.DateOnly)
 	for _, tt := range []struct{ selections, want string }{
 		{ // a percentage, rounded once
 			`{"projectType": "web-app", "features": ["blog", "seo", "seo"], "timeline": "rush"}`,
 			`{"currency":"EUR","lines":[` +
-				`{"amount":12000,"field":"projectType","label":"Aplicație web","slug":"web-app"},` +
-				`{"amount":600,"field":"features","label":"Blog","slug":"blog"},` +
-				`{"amount":333.33,"field":"features","label":"seo","slug":"seo"},` +
-				`{"amount":2586.67,"field":"timeline","label":"Rush","slug":"rush"},` +
-				`{"amount":-20,"field":"rounding","label":"Rotunjire","slug":null}],` +
-				`"max":23300,"min":15500,"preview":false,"revision":"REVISION","unpriced":[],"validUntil":"` + until + `"}`,
+				`{"amount":12000,"field":"projectType","flat":null,"label":"Aplicație web","percent":null,"quantity":null,"slug":"web-app","unit":null,"unitPrice":null},` +
+				`{"amount":600,"field":"features","flat":null,"label":"Blog","percent":null,"quantity":null,"slug":"blog","unit":null,"unitPrice":null},` +
+				`{"amount":333.33,"field":"features","flat":null,"label":"seo","percent":null,"quantity":null,"slug":"seo","unit":null,"unitPrice":null},` +
+				`{"amount":2586.67,"field":"timeline","flat":null,"label":"Rush","percent":null,"quantity":null,"slug":"rush","unit":null,"unitPrice":null},` +
+				`{"amount":-20,"field":"rounding","flat":null,"label":"Rotunjire","percent":null,"quantity":null,"slug":null,"unit":null,"unitPrice":null}],` +
+				`"max":23300,"min":15500,"preview":false,"revision":"REVISION","tax":null,"taxNote":null,"unpriced":[],"validUntil":"` + until + `"}`,
 		},
 		{ // slugs without a price
 			`{"projectType": "blog", "features": ["blog", "nope"]}`,
-			`{"currency":"EUR","lines":[{"amount":600,"field":"features","label":"Blog","slug":"blog"},` +
-				`{"amount":400,"field":"minimum","label":"Valoare minimă","slug":null}],` +
-				`"max":1500,"min":1000,"preview":false,"revision":"REVISION","unpriced":["blog","nope"],"validUntil":"` + until + `"}`,
+			`{"currency":"EUR","lines":[{"amount":600,"field":"features","flat":null,"label":"Blog","percent":null,"quantity":null,"slug":"blog","unit":null,"unitPrice":null},` +
+				`{"amount":400,"field":"minimum","flat":null,"label":"Valoare minimă","percent":null,"quantity":null,"slug":null,"unit":null,"unitPrice":null}],` +
+				`"max":1500,"min":1000,"preview":false,"revision":"REVISION","tax":null,"taxNote":null,"unpriced":["blog","nope"],"validUntil":"` + until + `"}`,
 		},
 		{ // nothing priced
 			`{"projectType": "nope", "features": null}`,
-			`{"currency":null,"lines":[],"max":null,"min":null,"preview":false,"revision":null,"unpriced":["nope"],"validUntil":null}`,
+			`{"currency":null,"lines":[],"max":null,"min":null,"preview":false,"revision":null,"tax":null,"taxNote":null,"unpriced":["nope"],"validUntil":null}`,
 		},
 	} {
 		for _, endpoint := range apptest.Endpoints {
@@ -153,32 +158,45 @@ func TestEstimateWithoutRules(t *testing.T) {
 
 // A lead stores the computed price, with a signal if the client sent a different one.
 // With an unpriced choice it stores the sent range instead, unless that is below the
-// computed one. A difference up to the rounding step is tolerated.
+// computed one. A difference up to the rounding step is tolerated. The tax is that of a range
+// that the rules give. Where there is no price, the client sends 0 and 0.
 func TestContractPriceOfALead(t *testing.T) {
 	t.Parallel()
-	s := startPriced(t, priceContent(enforced, 12000))
+	dear := `{"_id":"o5","_type":"quoteOption","group":"feature","slug":"dear","price":1000000000},`
+	s := startPriced(t, strings.Replace(priceContent(enforced+`,"taxPercent":10`, 12000), "[", "["+dear, 1))
 	bogus := object{"projectType": "web-app", "features": []any{"nope"}}
+	beyond := object{"projectType": "web-app", "features": []any{"dear"}}
 	const mismatch, unpriced = lead.EstimateMismatch, lead.UnpricedChoice
 
 	for i, tt := range []struct {
 		selections object
 		sent, want lead.Estimate
 		status     lead.PriceStatus
+		tax        float64 // of the lower end; 0: none
 		signals    []lead.Signal
 	}{
-		{webApp, euros(12000, 18000), euros(12000, 18000), lead.Verified, nil},
-		{webApp, euros(11900, 18100), euros(12000, 18000), lead.Verified, nil},
-		{webApp, euros(11899.99, 18000), euros(12000, 18000), lead.Verified, []lead.Signal{mismatch}},
-		{webApp, lead.Estimate{Min: 12000, Max: 18000, Currency: "JPY"}, euros(12000, 18000), lead.Verified, []lead.Signal{mismatch}},
-		{bogus, euros(1, 1), euros(12000, 18000), lead.Unpriced, []lead.Signal{unpriced, mismatch}},
-		{bogus, euros(11900, 20000), euros(11900, 20000), lead.Unpriced, []lead.Signal{unpriced}},
-		{object{"projectType": "nope"}, euros(0, 0), euros(1000, 1500), lead.Unpriced, []lead.Signal{unpriced, mismatch}},
+		{webApp, euros(12000, 18000), euros(12000, 18000), lead.Verified, 1200, nil},
+		{webApp, euros(11900, 18100), euros(12000, 18000), lead.Verified, 1200, nil},
+		{webApp, euros(11899.99, 18000), euros(12000, 18000), lead.Verified, 1200, []lead.Signal{mismatch}},
+		{webApp, lead.Estimate{Min: 12000, Max: 18000, Currency: "JPY"}, euros(12000, 18000), lead.Verified, 1200, []lead.Signal{mismatch}},
+		{bogus, euros(1, 1), euros(12000, 18000), lead.Unpriced, 1200, []lead.Signal{unpriced, mismatch}},
+		{bogus, euros(11900, 18100), euros(11900, 18100), lead.Unpriced, 1190, []lead.Signal{unpriced}},
+		{bogus, euros(11900, 20000), euros(11900, 20000), lead.Unpriced, 0, []lead.Signal{unpriced}},
+		{bogus, euros(50000, 60000), euros(50000, 60000), lead.Unpriced, 0, []lead.Signal{unpriced}},
+		{bogus, euros(0, 0), euros(12000, 18000), lead.Unpriced, 1200, []lead.Signal{unpriced, mismatch}},
+		{object{"projectType": "nope"}, euros(0, 0), euros(1000, 1500), lead.Unpriced, 0, []lead.Signal{unpriced}},
+		{object{"projectType": "nope"}, euros(1, 1), euros(1000, 1500), lead.Unpriced, 0, []lead.Signal{unpriced, mismatch}},
+		{beyond, euros(0, 0), euros(1e9, 1e9), lead.Unpriced, 0, []lead.Signal{unpriced}},
+		{beyond, euros(5, 5), euros(1e9, 1e9), lead.Unpriced, 0, []lead.Signal{unpriced, mismatch}},
 	} {
 		for _, endpoint := range apptest.Endpoints {
 			got := submitPriced(s, endpoint, fmt.Sprint("lead-", i), tt.selections, tt.sent, "")
 			if got.Estimate != tt.want || got.PriceStatus != tt.status || !slices.Equal(got.Signals, tt.signals) ||
 				got.SentEstimate == nil || *got.SentEstimate != tt.sent || got.InReview {
 				t.Errorf("%+v: stored %+v", tt, got)
+			}
+			if tax := got.Price.Tax; tax == nil && tt.tax != 0 || tax != nil && tax.Min != tt.tax {
+				t.Errorf("%+v: the tax is %+v", tt, tax)
 			}
 		}
 	}
@@ -257,15 +275,65 @@ func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
 	}
 }
 
-// Without enforce, the lead keeps the range that was sent.
+// Without enforce, the lead keeps the range that was sent. It has the tax that the visitor saw,
+// but none on a range that the rules do not give.
 func TestPricesOnTrial(t *testing.T) {
 	t.Parallel()
-	s := startPriced(t, priceContent(onTrial, 12000))
-	for low, differs := range map[float64]bool{11900: false, 5000: true} {
-		got := submitPriced(s, "REST", fmt.Sprint("trial", low), webApp, euros(low, 18000), "")
-		if got.Estimate.Min != low || got.PriceStatus != lead.NotVerified || got.Signals != nil || got.Price == nil ||
-			got.Price.Differs != differs || got.Price.Lines != nil || got.Price.ValidUntil != "" {
-			t.Errorf("stored %+v, %+v", got, got.Price)
+	s := startPriced(t, priceContent(onTrial+`,"taxPercent":19,"taxLabel":"VAT"`, 12000))
+	taxed := &lead.Tax{Percent: 19, Labels: lead.Localized{"en": "VAT"}, Min: 2261, Max: 3420}
+	nope := object{"projectType": "nope"}
+	both := object{"projectType": "web-app", "features": []any{"nope"}}
+	for _, tt := range []struct {
+		name       string
+		selections object
+		sent       lead.Estimate
+		differs    bool
+		tax        *lead.Tax
+	}{
+		{"near", webApp, euros(11900, 18000), false, taxed},
+		{"other range", webApp, euros(5000, 18000), true, nil},
+		{"other currency", webApp, lead.Estimate{Min: 11900, Max: 18000, Currency: "USD"}, true, nil},
+		{"some unpriced", both, euros(11900, 18000), false, taxed},
+		{"some unpriced, other range", both, euros(50000, 60000), false, nil},
+		{"none priced", nope, euros(11900, 18000), false, nil},
+		{"none priced, to be agreed", nope, euros(0, 0), false, nil},
+		{"to be agreed", webApp, euros(0, 0), true, nil},
+	} {
+		for _, endpoint := range apptest.Endpoints {
+			session := strings.NewReplacer(" ", "-", ",", "").Replace(tt.name)
+			got := submitPriced(s, endpoint, session, tt.selections, tt.sent, "")
+			if got.Estimate != tt.sent || got.PriceStatus != lead.NotVerified || got.Signals != nil || got.Price == nil ||
+				got.Price.Differs != tt.differs || got.Price.Lines != nil || got.Price.ValidUntil != "" {
+				t.Errorf("%s, %s: stored %+v, %+v", tt.name, endpoint, got, got.Price)
+			}
+			if got.Price != nil && !reflect.DeepEqual(got.Price.Tax, tt.tax) {
+				t.Errorf("%s, %s: the tax is %+v, want %+v", tt.name, endpoint, got.Price.Tax, tt.tax)
+			}
+
+			file := apptest.PDFText(t, s.Do("GET", "/api/quote/pdf?id="+got.ID, "").Body)
+			if stated := strings.Contains(plain(file), "19% VAT €2,261 – €3,420"); stated != (tt.tax != nil) {
+				t.Errorf("%s, %s: the PDF says\n%s", tt.name, endpoint, file)
+			}
+		}
+	}
+}
+
+// The lines add up to the lower bound, also if the discounts take more than everything.
+func TestDiscountsBeyondEverything(t *testing.T) {
+	t.Parallel()
+	discounts := `{"_id":"d1","_type":"quoteOption","group":"feature","slug":"partner","percent":-70},` +
+		`{"_id":"d2","_type":"quoteOption","group":"timeline","slug":"loyal","percent":-60},`
+	selections := object{"projectType": "web-app", "features": []any{"blog", "partner"}, "timeline": "loyal"}
+	for rules, want := range map[string]string{
+		onTrial: "1000 to 1500: web-app 12000; blog 600; partner -8820; loyal -7560; minimum 4780",
+		`"currency":"EUR","spreadPercent":50,"roundTo":100`: "<nil> to <nil>: ",
+	} {
+		s := startPriced(t, strings.Replace(priceContent(rules, 12000), "[", "["+discounts, 1))
+		for _, endpoint := range apptest.Endpoints {
+			got := estimate(s, endpoint, "en", selections).Data
+			if text := fmt.Sprintf("%v to %v: %s", got["min"], got["max"], lines(got)); text != want {
+				t.Errorf("%s, %s: %s, want %s", rules, endpoint, text, want)
+			}
 		}
 	}
 }

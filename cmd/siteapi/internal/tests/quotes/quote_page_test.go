@@ -32,6 +32,9 @@ func submitForPage(s *apptest.Service, session string) string {
 		{"purpose": "surveys", "given": false}]`)
 }
 
+// asBrowser is the header of a browser that opens a page.
+const asBrowser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8"
+
 // postForm sends a form of the page, and follows no redirect.
 func postForm(s *apptest.Service, path string, fields url.Values, headers ...string) apptest.Response {
 	s.T.Helper()
@@ -75,7 +78,7 @@ func TestQuotePage(t *testing.T) {
 		label := map[schema.Locale]string{"en": "Sales", "es": "Ventas", "ro": "Vânzări"}[locale]
 		plain := blanks.ReplaceAllString(html.UnescapeString(page), " ")
 		for _, want := range []string{
-			"12 Lantern Yard", "SE1 0AA London", "Greater London, United Kingdom", label + ": +44 20 7946 0018", `"tel:+442079460018"`,
+			"12 Lantern Yard", "London SE1 0AA", "Greater London, United Kingdom", label + ": +44 20 7946 0018", `"tel:+442079460018"`,
 			`"mailto:hello@lumen-studio.example"`, `"https://lumen-studio.example"`,
 		} {
 			if !strings.Contains(plain, want) || strings.Contains(plain, "+44 113 496 0102") {
@@ -125,19 +128,14 @@ func TestMissingQuotePage(t *testing.T) {
 		erased, "unknown", strings.Repeat("x", 128), "' OR 1=1 --", "<script>", "../../etc/passwd", "quote:pdf:*", "a b",
 		"ЖЖ", "0",
 	} {
-		got := s.Do("GET", "/api/quote/page?id="+url.QueryEscape(id), "", "Accept-Language: ro;q=0.9, de")
+		got := s.Do("GET", "/api/quote/page?id="+url.QueryEscape(id), "", asBrowser, "Accept-Language: ro;q=0.9, de")
 		if !got.Is(404, `lang="ro"`) ||
 			got.Has(id) && len(id) > 3 {
 			t.Errorf("%q: %s", id, got)
 		}
-		act := postForm(s, "deletion", url.Values{"id": {id}, "locale": {"es"}}, sameOrigin)
+		act := postForm(s, "deletion", url.Values{"id": {id}, "locale": {"es"}}, sameOrigin, asBrowser)
 		if !act.Is(404, `lang="es"`) {
 			t.Errorf("deletion of %q: %s", id, act)
-		}
-	}
-	for _, query := range []string{"", "?id=", "?id=a&id=b", "?id=%FF", "?id=" + strings.Repeat("x", 129), "?id=a&locale=xx"} {
-		if got := s.Do("GET", "/api/quote/page"+query, ""); got.Status != 400 {
-			t.Errorf("%q: %s", query, got)
 		}
 	}
 	if got := s.Query(`{ quotePage(id: "unknown") { content } }`, nil); !got.Has("NOT_FOUND") {
@@ -145,13 +143,48 @@ func TestMissingQuotePage(t *testing.T) {
 	}
 }
 
-// A visitor can withdraw a consent of the lead and ask for its deletion, which is audited
-// once and deletes nothing.
+// A browser gets each error as a page in its language, and another client as a problem
+// document.
+func TestErrorsOfQuotePage(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, "RATE_LIMITS=on")
+	for query, want := range map[string]int{
+		"": 400, "?id=": 400, "?id=a&id=b": 400, "?id=%FF": 400, "?id=" + strings.Repeat("x", 129): 400,
+		"?id=a&locale=xx": 400, "?id=unknown": 404,
+	} {
+		got := s.Do("GET", "/api/quote/page"+query, "", asBrowser, "Accept-Language: es-MX")
+		if !got.Is(want, `<html lang="es">`) || got.Header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%q in a browser: %s", query, got)
+		}
+		if got := s.Do("GET", "/api/quote/page"+query, "", "Accept: */*"); !got.Is(want, `"success":false`) {
+			t.Errorf("%q: %s", query, got)
+		}
+	}
+
+	if got := postForm(s, "withdraw", url.Values{"id": {"x"}}, asBrowser); !got.Is(403, "<html") {
+		t.Errorf("a form of another site: %s", got)
+	}
+	var limited apptest.Response
+	for range 100 {
+		if limited = s.Do("GET", "/api/quote/page?id=unknown", "", asBrowser); limited.Status == 429 {
+			break
+		}
+	}
+	if !limited.Is(429, "Please try again in a moment") || limited.Header.Get("Retry-After") == "" {
+		t.Errorf("beyond the limit: %s", limited)
+	}
+}
+
+// A visitor can withdraw a consent, in all leads of the address, and ask for the deletion of
+// the lead, which deletes nothing. Each lead's history has its change once. The response is
+// the same whether there are other leads or not.
 func TestActsOnQuotePage(t *testing.T) {
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
 		s := apptest.Start(t, "DATABASE_URL="+database, apptest.Quick)
 		id, other := submitForPage(s, "acts"), submitForPage(s, "other")
+		stranger := s.Submit("stranger", `"contact": {"email": "maria@example.com"}, "consents": [{"purpose": "marketing", "given": true}]`)
 		s.Reaches(id, "crm", "delivered")
+		s.Reaches(other, "crm", "delivered")
 
 		for range 3 { // a double click changes nothing more
 			got := postForm(s, "withdraw", url.Values{"id": {id}, "purpose": {"marketing"}, "locale": {"en"}}, sameOrigin)
@@ -171,23 +204,32 @@ func TestActsOnQuotePage(t *testing.T) {
 
 		l, untouched := s.ShowLead(id), s.ShowLead(other)
 		if l.DeletionRequestedAt == nil || l.Consents[0].WithdrawnAt == nil || l.Consents[1].WithdrawnAt != nil ||
-			untouched.Consents[0].WithdrawnAt != nil || untouched.DeletionRequestedAt != nil {
+			untouched.Consents[0].WithdrawnAt == nil || untouched.Consents[1].WithdrawnAt != nil ||
+			untouched.DeletionRequestedAt != nil || s.ShowLead(stranger).Consents[0].WithdrawnAt != nil {
 			t.Errorf("the lead is %+v, another one of the person %+v", l, untouched)
 		}
-		apptest.Eventually(t, "CMS and CRM know the withdrawal", func() bool {
-			return strings.Contains(delivered(s, "cms", id), "withdrawnAt")
-		})
+		for _, of := range []string{id, other} {
+			apptest.Eventually(t, "CMS and CRM know the withdrawal", func() bool {
+				return strings.Contains(delivered(s, "cms", of), "withdrawnAt") &&
+					strings.Contains(delivered(s, "crm", other), "marketing: withdrawn")
+			})
+		}
+		export := s.Prints("leads export --email ana@example.com").Out
+		if n := strings.Count(export, `""purpose"":""marketing""`); n == 0 || n != strings.Count(export, `""withdrawnAt"":""20`) {
+			t.Errorf("the export is %s", export)
+		}
 
 		page := string(s.Do("GET", "/api/quote/page?locale=en&id="+id, "").Body)
 		if !strings.Contains(page, "Withdrawn on") || !strings.Contains(page, "You asked for deletion on") ||
-			strings.Contains(page, "Ask for deletion") || strings.Contains(page, "surveys") {
+			strings.Contains(page, "Ask for deletion") || strings.Contains(page, "surveys") || strings.Contains(page, "Marketing") ||
+			!strings.Contains(page, "&lt;b&gt;News&lt;/b&gt;</strong>") {
 			t.Errorf("the page is %s", page)
 		}
 		audit := s.Prints("audit list --json").Out
-		if strings.Count(audit, `"visitor"`) != 2 || strings.Count(audit, `"DELETION_REQUESTED"`) != 1 {
+		if strings.Count(audit, `"visitor"`) != 3 || strings.Count(audit, `"WITHDRAWN"`) != 2 || strings.Count(audit, `"DELETION_REQUESTED"`) != 1 {
 			t.Errorf("the audit has %s", audit)
 		}
-		shown := string(s.Response(schema.RoleSales, `{ lead(id: "`+id+`") { deletionRequestedAt quoteUrl } }`))
+		shown := string(s.Response(schema.RoleSales, `{ lead(lead: "`+id+`") { deletionRequestedAt quoteUrl } }`))
 		if strings.Contains(shown, "null") || !strings.Contains(shown, "/api/quote/page?id="+id) {
 			t.Errorf("operators see %s", shown)
 		}
@@ -320,7 +362,7 @@ func TestQuotePageBelowAPath(t *testing.T) {
 var tags = regexp.MustCompile(`<[/!]?[a-zA-Z][a-z0-9]*|\son\w+="|javascript:`)
 
 // TestMarkupInEveryField submits markup in every field that a visitor types, and has it in
-// every text of the CMS that the page shows. The page has the same elements as one without.
+// every string of the CMS that the page shows. The page has the same elements as one without.
 func TestMarkupInEveryField(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
@@ -330,7 +372,7 @@ func TestMarkupInEveryField(t *testing.T) {
 		quoted := func(text string) string { q := strconv.Quote(text); return q[1 : len(q)-1] }
 		marked := strings.NewReplacer("<mark>", quoted(mark), "<short>", quoted(mark[:min(len(mark), 12)]),
 			"<ours>", quoted(ours), "<website>", website).Replace
-		s.WriteContent(marked(`[
+		s.Publish(marked(`[
 			{"_id": "siteSettings", "_type": "siteSettings", "title": "Firm<mark>", "website": "<website>",
 				"contactEmail": "a@firm.test<mark>", "accentColor": "#123456<mark>",
 				"address": {"street": "Street<mark>", "city": "City<mark>", "country": "Land<mark>"},
@@ -338,7 +380,6 @@ func TestMarkupInEveryField(t *testing.T) {
 			{"_id": "o1", "_type": "quoteOption", "group": "projectType", "slug": "web-app", "label": {"ro": "label<mark>"}},
 			{"_id": "o2", "_type": "quoteOption", "group": "feature", "slug": "blog", "label": {"ro": "label<mark>"}},
 			{"_id": "quoteTexts", "_type": "quoteTexts", "quoteIntro": {"ro": "own<ours>"}, "terms": {"ro": "own<ours>"}}]`))
-		s.InvalidateAll()
 
 		id := s.Submit(session, marked(`
 			"contact": {"firstName": "Ana<mark>", "lastName": "Pop<mark>", "phone": "+40 721 000 000<short>", "company": "Company<mark>"},

@@ -138,7 +138,7 @@ func TestBurst(t *testing.T) {
 	}
 
 	first, hour := submit("first", 0), time.Now().Hour()
-	for i := range 100 {
+	for i := range 80 { // with the other leads fewer than the 160 that a /48 may send at once
 		if again := submit("first", i); again.ID != first.ID || again.InReview {
 			t.Fatalf("the repetition %d is another lead, or in review: %+v", i, again)
 		}
