@@ -50,7 +50,7 @@ func serve(ctx context.Context, role, dir string) {
 		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "bare.db")))
 	case "gqlgen":
 		// The server of gqlgen uses its own caches and the same resolvers.
-		s := handler.New(exec.NewExecutableSchema(exec.Config{Resolvers: newResolver(dir)}))
+		s := handler.New(exec.NewExecutableSchema(exec.Config{Resolvers: newResolver(dir).Root()}))
 		s.AddTransport(transport.POST{})
 		s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
 		h = s
@@ -58,10 +58,10 @@ func serve(ctx context.Context, role, dir string) {
 		r, list := newResolver(dir), harness.Must(operations.All())
 		h = harness.Must(rest.New(list, executor.New(executor.Options{
 			Operations:  list,
-			Resolvers:   r,
-			Log:         r.Log,
+			Resolvers:   r.Root(),
+			Log:         r.SiteResolver.Log,
 			Now:         time.Now,
-			ContentSize: r.Content.Size,
+			ContentSize: r.Site.Size,
 		}), ""))
 	}
 
@@ -171,16 +171,15 @@ func newResolver(dir string) *resolvers.Resolver {
 		Life:      cache.Lifetime{Fresh: time.Hour},
 	})
 	return &resolvers.Resolver{
-		Quotes: quotes.New(quotes.Deps{
+		QuotesResolver: quotes.New(quotes.Deps{
 			Content:         site,
 			Store:           discarding{},
 			Log:             zerolog.Nop(),
 			Now:             time.Now,
+			TimeZone:        time.UTC,
 			ObserveDatabase: func(string, time.Time, error) {},
 		}),
-		Content: site,
-		Cache:   entries,
-		Log:     zerolog.Nop(),
+		SiteResolver: resolvers.SiteResolver{Site: site, Cache: entries, Log: zerolog.Nop()},
 	}
 }
 

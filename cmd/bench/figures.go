@@ -90,6 +90,46 @@ func estimateVsNetHTTP(ctx context.Context, b *bench) {
 		report("estimate-vs-nethttp", "≥ 0.45")
 }
 
+// estimateUnitsVsFlat compares estimates of 50 choices of which 20 have 20 tiers with those of
+// 50 choices with a fixed price. Both ignore or price the same quantities.
+func estimateUnitsVsFlat(ctx context.Context, b *bench) {
+	var slugs, counts []string
+	for i := range 50 {
+		slugs = append(slugs, fmt.Sprintf(`"o%d"`, i))
+		if i < 20 {
+			counts = append(counts, fmt.Sprintf(`{"slug":"o%d","count":%d}`, i, 150+i))
+		}
+	}
+	request := post("/api/quote/estimate", fmt.Sprintf(`{"selections":{"features":[%s],"quantities":[%s]}}`,
+		strings.Join(slugs, ","), strings.Join(counts, ",")))
+
+	servers := [2]string{}
+	for side, tiered := range []int{0, 20} {
+		dir := harness.Must(os.MkdirTemp(b.dir, "units"))
+		content := filepath.Join(dir, "choices.json")
+		harness.Check(os.WriteFile(content, []byte(choices(tiered)), 0o600))
+		servers[side] = b.service(ctx, dir, "CMS_FILE="+content).Base
+	}
+	b.pair(ctx, servers[0], servers[1], cycle(request)).report("estimate-units-vs-flat", "≥ 0.77")
+}
+
+// choices returns content with price rules and 50 choices, the first ones with 20 tiers.
+func choices(tiered int) string {
+	docs := `[{"_id":"quoteRules","_type":"quoteRules","currency":"EUR","spreadPercent":20,"roundTo":10}`
+	for i := range 50 {
+		price := `"price":100`
+		if i < tiered {
+			price = `"unit":"pages","graduated":true,"tiers":[`
+			for tier := range 19 {
+				price += fmt.Sprintf(`{"upTo":%d,"unitPrice":%d},`, 10*(tier+1), 100-tier)
+			}
+			price += `{"unitPrice":50}]`
+		}
+		docs += fmt.Sprintf(`,{"_id":"o%d","_type":"quoteOption","group":"feature","slug":"o%d","label":"O",%s}`, i, i, price)
+	}
+	return docs + "]"
+}
+
 // track compares durable tracking of 2,000 sessions with a bare handler on a hand-written
 // group commit. Waiting for the disk occupies a processor, so both use two.
 func track(ctx context.Context, b *bench) {

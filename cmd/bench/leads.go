@@ -79,22 +79,22 @@ const worked = `UPDATE leads SET status = submitted_at % 4,
   outcome = CASE submitted_at % 5 WHEN 0 THEN 'WON' WHEN 1 THEN 'QUALIFIED' WHEN 2 THEN 'LOST' ELSE '' END`
 
 func fillSQLite(ctx context.Context, path string) {
-	pool := harness.Must(sqlite.OpenDB(ctx, path))
-	defer func() { _ = pool.Close() }()
-	log := slog.New(slog.DiscardHandler)
-	db := harness.Must(sqlite.Open(ctx, path, pool, log, func(*sql.Tx) store.Jobs { return noQueue{} }))
+	pool := harness.Must(sqlite.NewPool(path))
+	db := harness.Must(sqlite.New(path, pool, func(*sql.Tx) store.Jobs { return noQueue{} }))
 	defer func() { _ = db.Close() }()
+	harness.Check(db.Connect(ctx, slog.New(slog.DiscardHandler)))
 
-	fill(ctx, db.Store)
+	fill(ctx, store.New(db))
 	harness.Must(pool.ExecContext(ctx, worked))
 }
 
 func fillPostgres(ctx context.Context, url string) {
-	pool := harness.Must(postgres.OpenPool(ctx, url))
-	defer pool.Close()
+	pool := harness.Must(postgres.NewPool(ctx, url))
+	db := postgres.New(pool, func(pgx.Tx) store.Jobs { return noQueue{} })
+	defer func() { _ = db.Close() }()
 
-	log := slog.New(slog.DiscardHandler)
-	fill(ctx, harness.Must(postgres.Open(ctx, pool, log, func(pgx.Tx) store.Jobs { return noQueue{} })))
+	harness.Check(db.Connect(ctx, slog.New(slog.DiscardHandler)))
+	fill(ctx, store.New(db))
 
 	// Connections of the pool have short timeouts.
 	conn := harness.Must(pgx.Connect(ctx, url))

@@ -85,6 +85,7 @@ func run(ctx context.Context) {
 		{"read-miss-vs-gqlgen", 1, readMissVsGqlgen},
 		{"rest-vs-nethttp", 1, restVsNetHTTP},
 		{"estimate-vs-nethttp", 1, estimateVsNetHTTP},
+		{"estimate-units-vs-flat", 1, estimateUnitsVsFlat},
 		{"track", 0, track},
 		{"submit-vs-group-commit", 0, submit},
 		{"pdf-cold", 0, pdfCold},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,10 +18,48 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// attacks runs three attacks from one address at the same time against the default
-// limits: large invalid input, webhooks without a token, and bodies that never end. All
-// requests of a visitor at another address must succeed.
+// attacks runs attacks from one address against the default limits.
 func attacks(ctx context.Context, t *trial) string {
+	return floods(ctx, t) + "; " + queries(ctx, t) + "; " + endless(ctx, t)
+}
+
+// endless runs the service with other systems whose responses never end, and returns its
+// memory. It serves content and accepts leads all the same.
+func endless(ctx context.Context, t *trial) string {
+	const secret = "whsec_bGVhZGxlYWRsZWFkbGVhZGxlYWRsZWFk"
+	body := harness.NewEndless(ctx, true, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[", " ")
+	header := harness.NewEndless(ctx, true, "HTTP/1.1 200 OK\r\n", "x-more: header\r\n")
+	greeting := harness.NewEndless(ctx, false, "220-hello\r\n", "220-more\r\n")
+	s := harness.New(t.binary, filepath.Join(t.dir, "endless"),
+		"ENVIRONMENT=development",
+		"CRM_DRIVER=hubspot", "HUBSPOT_TOKEN=t", "HUBSPOT_API_URL=http://"+body.Address,
+		"LEAD_WEBHOOK_URL=http://"+header.Address, "LEAD_WEBHOOK_SECRET="+secret,
+		"REVALIDATE_URLS=http://"+body.Address, "REVALIDATE_SECRET="+secret,
+		"CDN_PURGE_KIND=varnish", "CDN_PURGE_URL=http://"+header.Address, "CDN_PURGE_TOKEN=t",
+		"SMTP_URL=smtp://"+greeting.Address, "MAIL_FROM=quotes@lumen.test", "SALES_MAIL_TO=sales@lumen.test")
+	s.Run(ctx)
+	defer s.Stop(syscall.SIGKILL)
+
+	most := 0.0
+	length := time.Duration(t.times(20, 5)) * time.Second
+	for began, lead := time.Now(), 0; time.Since(began) < length; lead++ {
+		submission(ctx, s, lead)
+		sleep(ctx, 100*time.Millisecond)
+		now, _ := s.Memory()
+		if most = max(most, now); most > 256 {
+			harness.Failf("servers that never end: %.0f MiB", most)
+		}
+	}
+	if greeting.Longest.Load() == 0 || body.Longest.Load() == 0 || header.Longest.Load() == 0 {
+		harness.Failf("the servers that never end were not called")
+	}
+	return fmt.Sprintf("servers that never end: at most %.0f MiB", most)
+}
+
+// floods runs three attacks at the same time: large invalid input, webhooks without a
+// token, and bodies that never end. All requests of a visitor at another address must
+// succeed.
+func floods(ctx context.Context, t *trial) string {
 	s := harness.New(t.binary, t.dir, "RATE_LIMITS=on", "CONTENT_TYPES=heroSection")
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGKILL)
@@ -66,7 +105,7 @@ func attacks(ctx context.Context, t *trial) string {
 		sleep(running, 50*time.Millisecond)
 	}
 
-	return fmt.Sprintf("%d requests from another address, at most %.0f MiB", requests, most)
+	return fmt.Sprintf("%d requests from another address, at most %.0f MiB; %s", requests, most, unreadLog(ctx, t))
 }
 
 // invalidInput returns a request of 85 KB with four leads of 21,000 empty features each.

@@ -150,7 +150,7 @@ func (e *editor) change() string {
 	e.latest[document] = e.changes
 
 	doc := fmt.Sprintf(`{"_id":%q,"_type":"heroSection","language":%q,"title":"%d"}`,
-		document, []string{"en", "es", "ro"}[n%3], e.changes)
+		document, harness.Locale(n), e.changes)
 	harness.Check(e.cms.Publish(json.RawMessage(doc)))
 	return document
 }

@@ -77,7 +77,7 @@ func contentOf(megabytes int) []byte {
 		docs = append(docs, map[string]string{
 			"_id":      fmt.Sprint("post-", i),
 			"_type":    "post",
-			"language": []string{"en", "es", "ro"}[i%3],
+			"language": harness.Locale(i),
 			"body":     strings.Repeat("lorem ipsum ", document/12),
 		})
 	}

@@ -38,7 +38,7 @@ func leadBody(lead int) string {
 		"contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},`+
 		`"selections":{"projectType":"shop"},
 		"estimate":{"min":%d,"max":%d,"currency":"EUR"}}`,
-		lead, []string{"en", "es", "ro"}[lead%3], lead, email(lead), 1000+lead, 2000+lead)
+		lead, harness.Locale(lead), lead, email(lead), 1000+lead, 2000+lead)
 }
 
 // newVisitors starts 8 visitors who submit at most 40 leads per second, and 2 who read. A
@@ -117,8 +117,9 @@ func (v *visitors) await(ctx context.Context, in map[int]int, status, more int) 
 
 // end stops the visitors when all leads are accepted, and checks that the service, the
 // CMS and the CRM have each lead once. Deliveries of a killed process are retried within
-// 90 seconds; a slow machine needs longer for all of them.
-func (v *visitors) end(ctx context.Context, u *upstreams) {
+// 90 seconds; a slow machine needs longer for all of them. Meanwhile an operator runs a
+// command, if there is one, every 20 seconds.
+func (v *visitors) end(ctx context.Context, u *upstreams, command ...string) {
 	v.stop()
 	v.group.Wait()
 	checkStatuses(v.statuses, 0, http.StatusOK, http.StatusServiceUnavailable)
@@ -134,7 +135,11 @@ func (v *visitors) end(ctx context.Context, u *upstreams) {
 		harness.Failf("%d of %d leads were accepted", len(submitted), v.begun)
 	}
 
-	for deadline := time.Now().Add(10 * time.Minute); ; sleep(ctx, time.Second) {
+	for n, deadline := 0, time.Now().Add(10*time.Minute); ; n++ {
+		if n%20 == 0 && len(command) > 0 {
+			v.service.Command(ctx, command...)
+		}
+		sleep(ctx, time.Second)
 		err := u.check(submitted)
 		if err == nil {
 			return

@@ -2,6 +2,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"siteapi/schema"
 
 	cmsfile "siteapi/integrations/cms/file"
 )
@@ -33,6 +36,7 @@ type Service struct {
 	Dir         string          // contains the folder "data" and the log
 	Content     string          // content file of the CMS
 	Ended       <-chan struct{} // closed when the process has ended
+	Output      *os.File        // of the process; nil: the log
 
 	binary string
 	env    []string
@@ -84,7 +88,7 @@ func (s *Service) Start() {
 		filepath.Join(s.Dir, "siteapi.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
 
 	cmd := exec.Command(s.binary, "serve") //nolint:noctx // Stop ends it
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), s.env...), log, log
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), s.env...), cmp.Or(s.Output, log), log
 	Check(errors.Join(cmd.Start(), log.Close()))
 
 	ended := make(chan struct{})
@@ -116,14 +120,27 @@ func (s *Service) Ready(ctx context.Context) {
 	}
 }
 
-// Run starts the service and waits until it responds.
+// Run starts the service and waits until it responds. If it does not, it is stopped.
 func (s *Service) Run(ctx context.Context) {
 	s.Start()
-	s.Ready(ctx)
+	if err := Run(func() { s.Ready(ctx) }); err != nil {
+		s.Stop(syscall.SIGKILL)
+		Check(err)
+	}
 }
 
-// Stop sends a signal and waits until the process has ended. It may be called twice.
+// Locale returns one of the languages of the service, all of them in turn.
+func Locale(n int) string {
+	all := schema.Locales()
+	return string(all[n%len(all)])
+}
+
+// Stop sends a signal and waits until the process has ended. It may be called twice, and
+// before the start.
 func (s *Service) Stop(signal syscall.Signal) {
+	if s.cmd == nil {
+		return
+	}
 	_ = s.cmd.Process.Signal(signal) // fails if the process has ended
 	<-s.Ended
 }
