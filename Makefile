@@ -83,7 +83,7 @@ types: $(CLIENTS)/node_modules/.package-lock.json ## regenerate the TypeScript t
 browser-test: build $(PAGES)/node_modules/.package-lock.json $(CLIENTS)/node_modules/.package-lock.json ## test the pages in a browser, set by CHROMIUM; screenshots in cmd/siteapi/internal/pages/test/screenshots
 	npm --prefix $(PAGES) test
 
-clients: build $(CLIENTS)/node_modules/.package-lock.json ## test Apollo Client, urql and graphql-request with generated types
+clients: build $(CLIENTS)/node_modules/.package-lock.json ## test Apollo Client, urql and graphql-request with generated types, and clients of assistants
 	npm --prefix $(CLIENTS) test
 
 breaking: $(CLIENTS)/node_modules/.package-lock.json ## list breaking changes of the schema since the last release; each needs a line in the changelog

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"siteapi/cmd/internal/harness"
+	"siteapi/schema"
 )
 
 func main() { harness.Main("demo", play) }
@@ -33,11 +34,13 @@ func play(ctx context.Context) {
 	send(ctx, http.MethodPost, s.Base+"/graphql", "",
 		`{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } }"}`)
 
-	for locale, contact := range map[string]string{
-		"en": `"firstName":"Grace","lastName":"Okafor","email":"grace.okafor@example.com"`,
-		"es": `"firstName":"Íñigo","lastName":"Muñoz Peña","email":"inigo.munoz@example.com"`,
-		"ro": `"firstName":"Ștefania","lastName":"Țurcanu","email":"stefania.turcanu@example.com"`,
-	} {
+	visitors := []string{
+		`"firstName":"Grace","lastName":"Okafor","email":"grace.okafor@example.com"`,
+		`"firstName":"Íñigo","lastName":"Muñoz Peña","email":"inigo.munoz@example.com"`,
+		`"firstName":"Ștefania","lastName":"Țurcanu","email":"stefania.turcanu@example.com"`,
+	}
+	for i, locale := range schema.Locales() {
+		contact := visitors[i%len(visitors)]
 		fmt.Printf("\n== A visitor uses the calculator (%s)\n", locale)
 		const selections = `"selections":{"projectType":"web-app","features":["blog","multilingual"]}`
 		estimate := send(ctx, http.MethodPost, s.Base+"/api/quote/estimate", "",
@@ -51,7 +54,7 @@ func play(ctx context.Context) {
 		harness.Check(json.Unmarshal(response, &submitted))
 
 		pdf := send(ctx, http.MethodGet, s.Base+submitted.PdfURL, "", "")
-		harness.Check(os.WriteFile(dir+"/quote-"+locale+".pdf", pdf, 0o600))
+		harness.Check(os.WriteFile(dir+"/quote-"+string(locale)+".pdf", pdf, 0o600))
 	}
 
 	fmt.Println("\n== An editor changes a title, and the CMS calls the webhook")
