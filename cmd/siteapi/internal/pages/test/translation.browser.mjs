@@ -50,15 +50,27 @@ function translate() {
 /** The ages of leads, which differ between the two pages on a slow machine. */
 const ages = /just now|\d+ minutes? ago|chiar acum|acum \d+ (de )?minut\S*/g;
 
-/** Returns the text of a page that has not changed for half a second, without the history of a lead, which grows. */
-async function settled(page) {
+/** Returns a function with the number of a page's requests without an answer. The stream of events never ends. */
+function requestsOf(page) {
+  const waiting = new Set();
+  const add = (request) => request.headers().accept !== "text/event-stream" && waiting.add(request);
+  const remove = (request) => waiting.delete(request);
+  page.on("request", add).on("requestfinished", remove).on("requestfailed", remove);
+  return () => waiting.size;
+}
+
+/**
+ * Returns the text of a page that for half a second has neither changed nor waited for an answer, without the history of
+ * a lead, which grows.
+ */
+async function settled(page, requests) {
   const shown = page.locator(".box").or(page.locator("body:not(:has(siteapi-calculator))"));
   const read = async () => (await shown.innerText()).replace(/^.* token .*\n/gm, "").replace(ages, "age");
   let text = await read();
   for (let same = 0; same < 5; ) {
     await page.waitForTimeout(100);
     const now = await read();
-    same = now === text ? same + 1 : 0;
+    same = now === text && requests() === 0 ? same + 1 : 0;
     text = now;
   }
   return text;
@@ -70,12 +82,13 @@ async function compare(t, path, steps) {
   for (const translated of [false, true]) {
     const { page, faults } = await watchedPage(browser.context, service.base);
     t.after(() => page.close());
+    const requests = requestsOf(page);
     if (translated) await page.addInitScript(translate);
     await page.goto(service.base + path);
 
     for (const [what, act] of Object.entries(steps)) {
       await act(page);
-      const text = await settled(page);
+      const text = await settled(page, requests);
       if (translated) assert.equal(text, shown.shift(), what);
       else shown.push(text);
     }
