@@ -50,18 +50,18 @@ function translate() {
 /** The ages of leads, which differ between the two pages on a slow machine. */
 const ages = /just now|\d+ minutes? ago|chiar acum|acum \d+ (de )?minut\S*/g;
 
-/** Returns a function with the number of a page's requests without an answer. The stream of events never ends. */
+/** Returns a function with the number of a page's requests that have no response yet. */
 function requestsOf(page) {
   const waiting = new Set();
-  const add = (request) => request.headers().accept !== "text/event-stream" && waiting.add(request);
-  const remove = (request) => waiting.delete(request);
-  page.on("request", add).on("requestfinished", remove).on("requestfailed", remove);
+  page.on("request", (request) => waiting.add(request));
+  page.on("response", (response) => waiting.delete(response.request()));
+  page.on("requestfailed", (request) => waiting.delete(request));
   return () => waiting.size;
 }
 
 /**
- * Returns the text of a page that for half a second has neither changed nor waited for an answer, without the history of
- * a lead, which grows.
+ * Returns the text of a page that for half a second has neither changed nor waited for a response, without the history
+ * of a lead, which grows.
  */
 async function settled(page, requests) {
   const shown = page.locator(".box").or(page.locator("body:not(:has(siteapi-calculator))"));
