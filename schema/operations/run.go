@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -90,7 +91,7 @@ func (o *Operation) run(
 	}
 
 	var data map[string]json.RawMessage
-	if err := json.Unmarshal(res.Data, &data); err != nil {
+	if err := jsonv2.Unmarshal(res.Data, &data); err != nil {
 		return nil, nil, &schema.Error{
 			Code: schema.CodeInternal,
 			Err:  fmt.Errorf("%s: reading the operation's data: %w", o.Name, err),

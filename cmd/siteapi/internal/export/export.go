@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
@@ -27,13 +30,14 @@ type Table interface {
 	Close() error
 }
 
-// page is a page of entries, or the error of the last one.
+// page is a page of entries, or the error of the last one. The entries are decoded while the
+// next page is fetched.
 type page struct {
-	Edges    []struct{ Node any }
+	Edges    jsontext.Value `json:"edges"`
 	PageInfo struct {
-		HasNextPage bool
-		EndCursor   string
-	}
+		HasNextPage bool   `json:"hasNextPage"`
+		EndCursor   string `json:"endCursor"`
+	} `json:"pageInfo"`
 	err error
 }
 
@@ -55,11 +59,17 @@ func (e Export) Write(ctx context.Context, arguments map[string]any, open func()
 		if p.err == nil && to == nil {
 			to, p.err = open()
 		}
+		var edges []struct {
+			Node any `json:"node"`
+		}
+		if p.err == nil {
+			p.err = jsonv2.Unmarshal(p.Edges, &edges)
+		}
 		if p.err != nil {
 			return p.err
 		}
 
-		for _, edge := range p.Edges {
+		for _, edge := range edges {
 			if err := to.Write(edge.Node); err != nil {
 				return err
 			}
@@ -79,7 +89,7 @@ func (e Export) fetch(ctx context.Context, arguments map[string]any, pages chan<
 		if problem != nil {
 			p.err = problem
 		} else {
-			p.err = json.Unmarshal(value, &p)
+			p.err = jsonv2.Unmarshal(value, &p)
 		}
 
 		select {
