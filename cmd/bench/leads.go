@@ -76,7 +76,8 @@ func (p people) lead(n int) lead.Lead {
 // worked sets the status, owner and outcome of all leads.
 const worked = `UPDATE leads SET status = submitted_at % 4,
   owner = CASE submitted_at % 3 WHEN 0 THEN 'ana@example.com' WHEN 1 THEN 'paul@example.com' ELSE 'ben@example.com' END,
-  outcome = CASE submitted_at % 5 WHEN 0 THEN 'WON' WHEN 1 THEN 'QUALIFIED' WHEN 2 THEN 'LOST' ELSE '' END`
+  outcome = CASE submitted_at % 5 WHEN 0 THEN 'WON' WHEN 1 THEN 'QUALIFIED' WHEN 2 THEN 'LOST' ELSE '' END,
+  outcome_at = submitted_at + 86400000`
 
 func fillSQLite(ctx context.Context, path string) {
 	pool := harness.Must(sqlite.NewPool(path))
