@@ -28,6 +28,9 @@ const (
 	cut     = " […]"
 )
 
+// MaxRows is the number of rows of a sheet in Excel and LibreOffice, with the headings.
+const MaxRows = 1 << 20
+
 // Styles of cells, as indexes of cellXfs in the part of styles.
 const (
 	styleText = iota + 1
@@ -90,6 +93,7 @@ const (
 type Writer struct {
 	file  *zip.Writer
 	sheet *bufio.Writer
+	rows  int // written so far
 }
 
 // New begins a workbook with the name and the headings of its sheet.
@@ -115,7 +119,7 @@ func New(w io.Writer, name string, headings []string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Writer{file, bufio.NewWriterSize(sheet, 64<<10)}
+	b := &Writer{file: file, sheet: bufio.NewWriterSize(sheet, 64<<10), rows: 1}
 	b.raw(header, sheetBegin, "<row>")
 	for _, text := range headings {
 		b.text(styleHeading, text)
@@ -125,8 +129,12 @@ func New(w io.Writer, name string, headings []string) (*Writer, error) {
 }
 
 // Write adds a row of texts, numbers and times. A time is shown as it is on the clocks of its
-// time zone. nil is an empty cell.
+// time zone. nil is an empty cell. It fails if the sheet already has MaxRows.
 func (b *Writer) Write(row []any) error {
+	if b.rows++; b.rows > MaxRows {
+		return fmt.Errorf("a workbook has at most %d rows: export fewer leads, or CSV", MaxRows)
+	}
+
 	b.raw("<row>")
 	for _, cell := range row {
 		switch v := cell.(type) {

@@ -177,3 +177,18 @@ func live() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// A spreadsheet would leave out further rows without a word.
+func TestMaxRows(t *testing.T) {
+	t.Parallel()
+	w, err := workbook.New(io.Discard, "Leads", nil)
+	for n := 1; n < workbook.MaxRows && err == nil; n++ { // after the headings
+		err = w.Write(nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Write(nil) == nil {
+		t.Error("a row that no spreadsheet shows was written")
+	}
+}
