@@ -94,6 +94,16 @@ func (e Erasure) Deal(leadID string, movedOn bool) Fate {
 	return Deleted
 }
 
+// HasDeals reports whether a delivery of an erased lead made or found a deal.
+func (e Erasure) HasDeals() bool {
+	for _, known := range e.Leads {
+		if known.Deal.ID != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // LeadOf returns the erased lead whose deliveries made or found a deal, or nothing.
 func (e Erasure) LeadOf(dealID string) string {
 	for id, known := range e.Leads {

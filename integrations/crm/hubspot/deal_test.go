@@ -302,6 +302,9 @@ func TestErasureByRecords(t *testing.T) {
 		"the deal lost our id": {func(a *account) {
 			a.stub.Edit(crmtest.FirstID, map[string]string{"quote_submission_id": ""}, time.Now())
 		}, crm.Deleted, crm.Deleted},
+		"deals were turned off since": {func(a *account) {
+			a.DealStage = ""
+		}, crm.Deleted, crm.Deleted},
 		"people deleted both": {func(a *account) {
 			a.stub.Remove(ana)
 			a.stub.Remove(crmtest.FirstID)

@@ -13,9 +13,10 @@ import (
 )
 
 // EraseDeals removes a person from deals. HubSpot cannot delete deals permanently: those
-// that are deleted go to the recycling bin without the person's data.
+// that are deleted go to the recycling bin without the person's data. While deals are off,
+// it erases those of leads whose deliveries made a deal before.
 func (d *Driver) EraseDeals(ctx context.Context, e crm.Erasure) (all []crm.Erased, err error) {
-	if d.DealStage == "" {
+	if d.DealStage == "" && !e.HasDeals() {
 		return nil, errors.ErrUnsupported
 	}
 	deals, err := d.dealsOf(ctx, e)
