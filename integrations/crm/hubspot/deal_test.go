@@ -305,6 +305,11 @@ func TestErasureByRecords(t *testing.T) {
 		"deals were turned off since": {func(a *account) {
 			a.DealStage = ""
 		}, crm.Deleted, crm.Deleted},
+		"another account has a deal with this id": {func(a *account) {
+			empty := crm.ErasedDeal("")
+			empty["quote_submission_id"] = ""
+			a.stub.Edit(crmtest.FirstID, empty, time.Now())
+		}, crm.Deleted, crm.Foreign},
 		"people deleted both": {func(a *account) {
 			a.stub.Remove(ana)
 			a.stub.Remove(crmtest.FirstID)

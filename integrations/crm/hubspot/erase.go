@@ -90,12 +90,19 @@ func (d *Driver) dealsOf(ctx context.Context, e crm.Erasure) (found []record, er
 	return found, err
 }
 
-// ownLead returns the lead of a deal: the one that it names, or whose delivery made it.
+// ownLead returns the lead of a deal: the one that it names, or whose delivery made it. If it
+// shows nothing of a lead, it may be the deal of somebody else in another account.
 func (r *record) ownLead(e crm.Erasure) string {
-	if id := r.values()[crm.PropLeadID]; id != "" {
+	values := r.values()
+	if id := values[crm.PropLeadID]; id != "" {
 		return id
 	}
-	return e.LeadOf(r.ID)
+	for name := range crm.ErasedDeal("") {
+		if values[name] != "" {
+			return e.LeadOf(r.ID)
+		}
+	}
+	return ""
 }
 
 // eraseDeal removes the person from a deal, and its contacts from the deal of a lead. It then
