@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -81,6 +82,18 @@ func (h inTx[TDriver, TTx]) TargetsOf(event lead.Event, announced bool) (targets
 		}
 	}
 	return targets
+}
+
+// IsDue implements [store.Jobs].
+func (h inTx[TDriver, TTx]) IsDue(ctx context.Context, job int64) (bool, error) {
+	row, err := h.client.JobGetTx(ctx, h.tx, job)
+	if errors.Is(err, river.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the job of a delivery: %w", err)
+	}
+	return row.State == rivertype.JobStateAvailable, nil
 }
 
 // Complete implements [store.Jobs]. River needs only the id and the state of the job.

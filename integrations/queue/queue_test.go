@@ -243,6 +243,24 @@ func TestRetryDuringPause(t *testing.T) {
 	q.waitFor(t, "third", lead.Delivered)
 }
 
+// Repeated retries of waiting deliveries leave their jobs where they are in the queue, so they
+// don't keep them from arriving.
+func TestRepeatedRetries(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db database) {
+		q := db(t, options(newFake(func(context.Context, string, int) error { return nil }).send))
+		q.add(t, "lead")
+		d := q.delivery(t, "lead", lead.CMS)
+		for range 3 {
+			must(t, q.Store.RetryDelivery(t.Context(), d.ID))
+			if again := q.delivery(t, "lead", lead.CMS); again.Job != d.Job {
+				t.Fatalf("the job %d became %d", d.Job, again.Job)
+			}
+		}
+		q.start(t)
+		q.waitFor(t, "lead", lead.Delivered)
+	})
+}
+
 // A target is called no faster than its rate, and by no more than its number of workers
 // at a time.
 func TestPace(t *testing.T) {

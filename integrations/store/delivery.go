@@ -52,6 +52,9 @@ type Jobs interface {
 	// NotifyOwner inserts the job of a mail to the owner of leads, a hash of the address.
 	NotifyOwner(ctx context.Context, owner string, leadIDs []string) error
 
+	// IsDue reports whether a job is in the queue, waiting for nothing but its turn.
+	IsDue(ctx context.Context, job int64) (bool, error)
+
 	// Complete marks a running job as completed. ctx must be the job's context.
 	Complete(ctx context.Context, job int64) error
 }
@@ -185,8 +188,20 @@ func (s *Store) RetryDelivery(ctx context.Context, id int64) error {
 	})
 }
 
-// restart makes a delivery due now, as its next sending if it has ended.
+// restart makes a delivery due now, as its next sending if it has ended. One that is due
+// keeps its job: with a new one, each of repeated retries would send it to the end of the queue.
+// What was handed over is repeated by a new job only.
 func restart(ctx context.Context, tx Tx, d lead.Delivery) error {
+	if !d.State.Ended() && len(d.HandedOver) == 0 {
+		isDue, err := tx.IsDue(ctx, d.Job)
+		if err == nil && isDue {
+			_, err = tx.Exec(ctx, `UPDATE deliveries SET job = job`+renewed+` WHERE id = $1`, d.ID)
+		}
+		if err != nil || isDue {
+			return err
+		}
+	}
+
 	list, err := tx.Enqueue(ctx, []string{d.LeadID}, d.Target)
 	if err != nil || len(list) == 0 {
 		return err
@@ -247,7 +262,7 @@ WHERE lead_id = $1 AND target = $2 AND event = 'created'`, leadID, target, corre
 		if err := addTerms(ctx, tx, r.lead(), corrected); err != nil {
 			return err
 		}
-		return correctAnnounced(ctx, tx, leadID, corrected)
+		return correctAddress(ctx, tx, leadID, corrected)
 	})
 }
 

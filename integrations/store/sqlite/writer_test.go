@@ -45,6 +45,8 @@ func (*recorder) TargetsOf(lead.Event, bool) []lead.Target { return nil }
 
 func (*recorder) NotifyOwner(context.Context, string, []string) error { return nil }
 
+func (*recorder) IsDue(context.Context, int64) (bool, error) { return false, nil }
+
 func (*recorder) Complete(context.Context, int64) error { return nil }
 
 // database is a store with its database.
