@@ -638,7 +638,7 @@ type LeadFilter struct {
 	// diacritics, apostrophes and punctuation around words; or a telephone number in any spelling, or at least its last 4
 	// digits. If omitted or empty, all leads match. For a viewer only a prefix of the reference matches.
 	Search *string `json:"search"`
-	// Only leads of this address, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer.
+	// Only leads of this address, as corrected by an operator, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer.
 	Email *string `json:"email"`
 	// Only leads in this state.
 	State *lead.State `json:"state"`

@@ -51,8 +51,9 @@ type Lookup interface {
 // returns [errors.ErrUnsupported].
 type Eraser interface {
 	// EraseDeals removes the person from the deals of the erasure's leads, from those with
-	// one of its addresses, and from copies of both, as [Erasure.Deal] decides for each. It
-	// is called before EraseContacts.
+	// one of its addresses, and from copies of both, as [Erasure.Deal] decides for each. Those
+	// of other stored leads stay, and are returned as foreign. It is called before
+	// EraseContacts.
 	EraseDeals(ctx context.Context, e Erasure) ([]Erased, error)
 
 	// EraseContacts permanently deletes the contacts of the erasure, or removes the quote

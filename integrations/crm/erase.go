@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"context"
 	"slices"
 
 	"siteapi/integrations/lead"
@@ -18,6 +19,9 @@ type Erasure struct {
 
 	// Leads are the erased leads that are known, by their ids.
 	Leads map[string]lead.Records
+
+	// IsStored reports whether a lead is stored. Leads that retention erased are not.
+	IsStored func(ctx context.Context, leadID string) (bool, error)
 
 	// DryRun only reports what would be erased.
 	DryRun bool
@@ -92,6 +96,15 @@ func (e Erasure) Deal(leadID string, movedOn bool) Fate {
 		return Cleared
 	}
 	return Deleted
+}
+
+// IsOther reports whether a lead is stored and not erased. Its deal is somebody else's, even
+// if it has the person's address: she typed that of another person, or people changed it.
+func (e Erasure) IsOther(ctx context.Context, leadID string) (bool, error) {
+	if _, erased := e.Leads[leadID]; erased || leadID == "" || e.IsStored == nil {
+		return false, nil
+	}
+	return e.IsStored(ctx, leadID)
 }
 
 // HasDeals reports whether a delivery of an erased lead made or found a deal.

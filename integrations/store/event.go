@@ -23,16 +23,17 @@ ON CONFLICT (lead_id) DO UPDATE SET address = excluded.address`, l.ID, address)
 	})
 }
 
-// correctAnnounced notifies the targets of a corrected address, under which an erasure finds
-// the announced lead from now on.
-func correctAnnounced(ctx context.Context, tx Tx, leadID, corrected string) error {
+// correctAddress notifies the targets of a corrected address. The announced lead and its
+// consents, which may outlive the lead, are found under it from now on.
+func correctAddress(ctx context.Context, tx Tx, leadID, corrected string) error {
 	address, err := addressHash(ctx, tx, corrected)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE announced_leads SET address = $2 WHERE lead_id = $1`, leadID, address)
-	if err != nil {
-		return err
+	for _, table := range []string{"announced_leads", "consents"} {
+		if _, err = tx.Exec(ctx, `UPDATE `+table+` SET address = $2 WHERE lead_id = $1`, leadID, address); err != nil {
+			return err
+		}
 	}
 	return notify(ctx, tx, leadID, lead.Corrected, lead.EventDetail{})
 }

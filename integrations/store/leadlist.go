@@ -93,9 +93,11 @@ func (s *Store) readPage(ctx context.Context, f Filter, after *Position) ([]lead
 }
 
 // leadsOf returns the query for the ids of the leads of a mailbox: those with its address, and
-// those for which an operator corrected the address to it.
+// those for which an operator corrected the address to it. One that was corrected to another
+// address is of somebody who mistyped this one.
 func leadsOf(mailbox string) string {
 	return "SELECT id FROM leads WHERE mailbox = " + mailbox +
+		" AND NOT EXISTS (SELECT 1 FROM deliveries WHERE lead_id = leads.id AND mailbox <> '')" +
 		" UNION SELECT lead_id FROM deliveries WHERE mailbox <> '' AND mailbox = " + mailbox
 }
 
@@ -114,6 +116,7 @@ func (c *conditions) match(f Filter) {
 	if f.Email != "" {
 		c.add("id IN ("+leadsOf("?")+")", mailbox.Key(f.Email), mailbox.Key(f.Email))
 	}
+	c.given("mailbox = ?", mailbox.Key(f.Typed))
 	c.given("mailbox <> ?", mailbox.Key(f.NotEmail))
 	c.given("session_id = ?", f.Session)
 	if f.Reference != "" {

@@ -45,7 +45,8 @@ type NewLead struct {
 
 // Filter narrows a listing of leads. Zero fields are ignored.
 type Filter struct {
-	Email     string    // address; any spelling of the same mailbox matches
+	Email     string    // address, as corrected by an operator if so; any spelling of the same mailbox matches
+	Typed     string    // address that the visitor typed, in any spelling
 	NotEmail  string    // excludes this address, in any spelling
 	Session   string    // id of the session
 	Reference string    // prefix of the id, ignoring case

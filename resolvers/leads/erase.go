@@ -1,7 +1,6 @@
 package leads
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +119,7 @@ func (e *erasure) find(ctx context.Context, email, name string) error {
 	if err != nil {
 		return err
 	}
-	address := crm.Address(cmp.Or(recipient(l), l.Contact.Email))
+	address := crm.Address(l.Address())
 	found, _, err := e.list(ctx, store.Filter{Email: address})
 	if err != nil {
 		return fmt.Errorf("looking for other leads: %w", err)
@@ -134,16 +133,6 @@ func (e *erasure) find(ctx context.Context, email, name string) error {
 	return nil
 }
 
-// recipient returns the address to which an operator corrected that of a lead, or nothing.
-func recipient(l lead.Lead) string {
-	for _, d := range l.Deliveries {
-		if d.Recipient != "" {
-			return d.Recipient
-		}
-	}
-	return ""
-}
-
 // findLeads finds the leads of the given address in the database, and its spellings.
 func (e *erasure) findLeads(ctx context.Context) error {
 	found, _, err := e.list(ctx, store.Filter{Email: e.email})
@@ -154,7 +143,7 @@ func (e *erasure) findLeads(ctx context.Context) error {
 	e.setLeads(e.email, found)
 	e.spellings = []string{e.email, mailbox.Key(e.email)}
 	for _, l := range found {
-		for _, address := range []string{l.Contact.Email, recipient(l)} {
+		for _, address := range []string{l.Contact.Email, l.Address()} {
 			if mailbox.Key(address) == mailbox.Key(e.email) {
 				e.spellings = append(e.spellings, crm.Address(address))
 			}
@@ -354,10 +343,11 @@ const (
 	keptCopies   = "deals that people copied, without our personal properties; the CRM's history may have former values"
 	keptContacts = "contacts that people maintain or others have, without our properties; the CRM's history may have former values"
 	keptOthers   = "documents in the CMS with this address, whose leads have another one"
+	otherDeals   = "deals with this address, whose leads have another one"
 )
 
 // Kept lists these sentences.
-func Kept() []string { return []string{keptDeals, keptCopies, keptContacts, keptOthers} }
+func Kept() []string { return []string{keptDeals, keptCopies, keptContacts, keptOthers, otherDeals} }
 
 // sentence returns a sentence with names, or nothing without names.
 func sentence(words string, names []string) []string {
@@ -404,7 +394,19 @@ func unique(list []string) []string { return slices.Compact(slices.Sorted(slices
 
 // person describes the erasure to the CRM.
 func (e *erasure) person(dryRun bool) crm.Erasure {
-	person := crm.Erasure{Emails: e.spellings, Typed: e.typed, Leads: map[string]lead.Records{}, DryRun: dryRun}
+	person := crm.Erasure{
+		Emails: e.spellings,
+		Typed:  e.typed,
+		Leads:  map[string]lead.Records{},
+		DryRun: dryRun,
+		IsStored: func(ctx context.Context, id string) (bool, error) {
+			_, err := e.Store.Lead(ctx, id)
+			if errors.Is(err, store.ErrNotFound) {
+				return false, nil
+			}
+			return err == nil, err
+		},
+	}
 	for _, id := range e.known {
 		person.Leads[id] = lead.Records{}
 	}
@@ -425,20 +427,22 @@ func (e *erasure) deals() *place {
 				return 0, nil
 			}
 
-			var moved, copies []string
+			var moved, copies, others []string
 			for _, d := range all {
 				switch {
+				case d.Fate == crm.Foreign:
+					others = append(others, lead.Reference(d.LeadID))
 				case d.LeadID == "":
 					copies = append(copies, d.ID)
 				case d.Fate == crm.Cleared:
 					moved = append(moved, lead.Reference(d.LeadID))
 				}
 			}
-			p.remains = sentence(keptCopies, copies)
+			p.remains = append(sentence(keptCopies, copies), sentence(otherDeals, others)...)
 			for _, text := range sentence(keptDeals, moved) {
 				p.Detail = &text
 			}
-			return len(all), err
+			return len(all) - len(others), err
 		}
 	}
 	p.find, p.erase = run(true), run(false)
@@ -472,22 +476,22 @@ func (e *erasure) contacts() *place {
 	return p
 }
 
-// writeAgain delivers the newest lead of others with an address of an erased contact to the
-// CRM again, since the contact has lost its quote, too.
+// writeAgain delivers the newest lead of others who typed an address of an erased contact to
+// the CRM again, since the contact has lost its quote, too, perhaps in an erasure that failed.
+// The address of the erased person stays away.
 func (e *erasure) writeAgain(ctx context.Context, contacts []crm.Erased) error {
 	for _, c := range contacts {
 		var newest lead.Lead
 		for _, email := range c.Emails {
-			if c.Fate == crm.Left || !crm.Addressable(email) {
+			if !crm.Addressable(email) || slices.Contains(e.spellings, email) {
 				continue
 			}
-			found, _, err := e.list(ctx, store.Filter{Email: email})
+			found, _, err := e.list(ctx, store.Filter{Typed: email})
 			if err != nil {
 				return fmt.Errorf("looking for other leads: %w", err)
 			}
 			for _, l := range found {
-				theirs := mailbox.Key(l.Contact.Email) == mailbox.Key(email) && l.Released()
-				if theirs && !slices.Contains(e.known, l.ID) && !l.SubmittedAt.Before(newest.SubmittedAt) {
+				if l.Released() && !slices.Contains(e.known, l.ID) && !l.SubmittedAt.Before(newest.SubmittedAt) {
 					newest = l
 				}
 			}

@@ -227,7 +227,11 @@ const maxRelated = 20
 
 // SameAddress resolves the field `sameAddress` of a lead.
 func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
-	return r.related(ctx, of, store.Filter{Email: of.Contact.Email}, "the same address")
+	address := of.Contact.Email
+	for _, d := range of.Deliveries {
+		address = schema.ValueOr(d.Email, address) // corrected
+	}
+	return r.related(ctx, of, store.Filter{Email: address}, "the same address")
 }
 
 // SameSession resolves the field `sameSession` of a lead.

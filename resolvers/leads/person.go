@@ -87,7 +87,7 @@ func (r *Resolver) WithdrawConsent(ctx context.Context, name, purpose string) (*
 		if err != nil {
 			return nil, err
 		}
-		email, named = l.Contact.Email, l.ID
+		email, named = l.Address(), l.ID
 	}
 
 	entry := r.Operators.Entry(ctx, schema.AuditActionWithdrawn, "", map[string]any{"purpose": purpose})

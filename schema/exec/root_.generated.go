@@ -4970,7 +4970,7 @@ input LeadFilter {
   digits. If omitted or empty, all leads match. For a viewer only a prefix of the reference matches.
   """
   search: String @constraint(maxLength: 254)
-  "Only leads of this address, in any spelling that reaches the same mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
+  "Only leads of this address, as corrected by an operator, in any spelling that reaches the same mailbox. Fails with ` + "`" + `FORBIDDEN` + "`" + ` for a viewer."
   email: String @constraint(format: EMAIL, maxLength: 254)
   "Only leads in this state."
   state: LeadState

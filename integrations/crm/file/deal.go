@@ -78,12 +78,17 @@ func (d *Driver) EraseDeals(ctx context.Context, e crm.Erasure) (all []crm.Erase
 			if !erased && properties[crm.PropLeadID] != id {
 				deal.LeadID = ""
 			}
-			deal.Fate = e.Deal(deal.LeadID, !damaged && properties[crm.PropDealStage] != firstStage)
+			isOther, err := e.IsOther(ctx, deal.LeadID)
+			if err != nil {
+				return err
+			}
+			if !isOther {
+				deal.Fate = e.Deal(deal.LeadID, !damaged && properties[crm.PropDealStage] != firstStage)
+			}
 			all = append(all, deal)
 
-			err = nil
 			switch {
-			case e.DryRun:
+			case isOther, e.DryRun:
 			case deal.Fate == crm.Deleted:
 				err = atomicfile.Remove(path)
 			default:

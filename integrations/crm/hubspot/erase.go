@@ -32,8 +32,15 @@ func (d *Driver) EraseDeals(ctx context.Context, e crm.Erasure) (all []crm.Erase
 	}
 	for _, deal := range deals {
 		id := deal.ownLead(e)
-		erased := crm.Erased{ID: deal.ID, LeadID: id, Fate: e.Deal(id, deal.movedOn())}
-		if !e.DryRun {
+		isOther, err := e.IsOther(ctx, id)
+		if err != nil {
+			return all, err
+		}
+		erased := crm.Erased{ID: deal.ID, LeadID: id}
+		if !isOther {
+			erased.Fate = e.Deal(id, deal.movedOn())
+		}
+		if !e.DryRun && !isOther {
 			if err := d.eraseDeal(ctx, deal, erased, contacts); err != nil {
 				return all, err
 			}

@@ -203,7 +203,7 @@ export type LeadFilter = {
    * digits. If omitted or empty, all leads match. For a viewer only a prefix of the reference matches.
    */
   readonly search?: string | null | undefined;
-  /** Only leads of this address, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer. */
+  /** Only leads of this address, as corrected by an operator, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer. */
   readonly email?: string | null | undefined;
   /** Only leads in this state. */
   readonly state?: LeadState | null | undefined;

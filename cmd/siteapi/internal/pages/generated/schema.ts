@@ -1057,7 +1057,7 @@ export type LeadFilter = {
    * digits. If omitted or empty, all leads match. For a viewer only a prefix of the reference matches.
    */
   readonly search?: InputMaybe<Scalars['String']['input']>;
-  /** Only leads of this address, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer. */
+  /** Only leads of this address, as corrected by an operator, in any spelling that reaches the same mailbox. Fails with `FORBIDDEN` for a viewer. */
   readonly email?: InputMaybe<Scalars['String']['input']>;
   /** Only leads in this state. */
   readonly state?: InputMaybe<LeadState>;

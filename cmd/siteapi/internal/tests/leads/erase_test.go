@@ -15,15 +15,18 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/crm/file"
+	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
 )
 
 // world is a service with the systems in which it stores persons.
 type world struct {
 	*apptest.Service
-	customer func(email string) // people add a contact to the CRM
+	crm      *hubspottest.Server // nil: none
+	customer func(email string)  // people add a contact to the CRM
 	contact  func(email string) map[string]string
 	deal     func(id string) map[string]string
 	document func(id string) bool
@@ -34,6 +37,7 @@ func vendors(t *testing.T, env ...string) *world {
 	stubs := apptest.NewVendors(t)
 	return &world{
 		Service: apptest.Start(t, append(stubs.Env("HUBSPOT_DEAL_STAGE=default/appointmentscheduled"), env...)...),
+		crm:     stubs.CRM,
 		customer: func(email string) {
 			stubs.CRM.Add(map[string]string{"email": email, "company": "Customer SA"}, time.Now())
 		},
@@ -185,6 +189,50 @@ var erasures = map[string]func(t *testing.T, w *world){
 		remains(t, r, true)
 	},
 
+	"somebody else typed his address": func(t *testing.T, w *world) {
+		dan := w.submit("paul", "paul@example.com")
+		ids := []string{w.submit("eva-1", "paul@example.com"), w.submit("eva-2", "eva@example.org")}
+		w.correct(ids[0], "eva@example.org")
+		theirs := func(email string) (references []string) {
+			var person struct{ Leads []struct{ Reference string } }
+			must(t, json.Unmarshal([]byte(w.Prints("leads person "+email+" --json").Out), &person))
+			for _, l := range person.Leads {
+				references = append(references, l.Reference)
+			}
+			slices.Sort(references)
+			return references
+		}
+		if got := theirs("paul@example.com"); !slices.Equal(got, []string{lead.Reference(dan)}) {
+			t.Errorf("the person's leads: %q", got)
+		}
+
+		w.Prints("leads withdraw " + ids[0] + " --purpose news")
+		for id, want := range map[string]bool{dan: true, ids[0]: false, ids[1]: false} {
+			l, err := w.App.Data.Store.Lead(t.Context(), id)
+			must(t, err)
+			if given := l.Consents[0].WithdrawnAt == nil; given != want {
+				t.Errorf("the consent of %s: %v, want %v", id, given, want)
+			}
+			w.Reaches(id, lead.CRM, lead.Delivered)
+		}
+
+		r := w.erase(t, "--email paul@example.com")
+		w.has(t, false, dan)
+		w.has(t, true, ids...)
+		r.Counts(t, "documents", 1, 1, "ERASED")
+		r.Counts(t, "deals", 1, 1, "ERASED")
+		r.Counts(t, "consents", 1, 1, "ERASED")
+		if kept := strings.Join(r.Remains, "\n"); strings.Count(kept, lead.Reference(ids[0])) != 2 {
+			t.Errorf("the document and the deal of another lead are not named: %s", kept)
+		}
+		if w.contact("paul@example.com") != nil {
+			t.Error("the contact came back")
+		}
+		w.erase(t, "--lead "+ids[0])
+		w.has(t, false, ids[0])
+		w.has(t, true, ids[1])
+	},
+
 	"she typed the address of a lead that retention erased": func(t *testing.T, w *world) {
 		dan := w.submit("gone", "gone@example.com")
 		must(t, w.App.Data.Store.Erase(t.Context(), dan)) // as retention does
@@ -272,4 +320,21 @@ func TestErasureTakesOnlyWhatIsThePersons(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An erasure that failed after it had taken the quote from another person's contact can be
+// repeated: the contact gets that person's quote again.
+func TestRepeatedErasure(t *testing.T) {
+	t.Parallel()
+	w := vendors(t)
+	dan, ana := w.submit("dan", "dan@example.com"), w.submit("ana", "dan@example.com")
+	w.correct(ana, "ana@example.org")
+	w.shows(t, "dan@example.com", ana)
+
+	w.crm.Fail(faulttest.Respond(503).AfterActing().On("PATCH /contacts/").Times(1))
+	if out, err := w.Command("leads", "erase", "--yes", "--server", w.Base, "--email", "ana@example.org"); err == nil {
+		t.Errorf("the response was lost: %s", out)
+	}
+	w.erase(t, "--email ana@example.org")
+	w.shows(t, "dan@example.com", dan)
 }

@@ -91,8 +91,8 @@ var typed = map[string]string{
 }
 
 // Every text column of the database is classified. What holds a person's data is in the manual,
-// on the page of the person, and gone after an erasure, by the typed address and
-// by the corrected one.
+// on the page of the person, and gone after an erasure, by any spelling of the corrected address.
+// The typed one may be somebody else's.
 func TestEveryColumnWithDataOfAPerson(t *testing.T) {
 	_, table, _ := strings.Cut(apptest.File(t, "cmd/siteapi/OPERATIONS.md"), "## Privacy")
 	table, _, _ = strings.Cut(table, "**Retention**")
@@ -104,9 +104,7 @@ func TestEveryColumnWithDataOfAPerson(t *testing.T) {
 	}
 
 	apptest.OnBothDatabases(t, func(t *testing.T, database string) {
-		for _, address := range []string{"typed.marker@example.com", "CORRECTED.MARKER@example.org"} {
-			t.Run(address, func(t *testing.T) { checkPerson(t, database, address) })
-		}
+		checkPerson(t, database, "CORRECTED.MARKER@example.org")
 	})
 }
 

@@ -608,6 +608,7 @@ export const en = {
       "contacts that people maintain or others have, without our properties; the CRM's history may have former values",
     "documents in the CMS with this address, whose leads have another one":
       "documents in the CMS with this address, whose leads have another one",
+    "deals with this address, whose leads have another one": "deals with this address, whose leads have another one",
     "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
       "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set",
     "PDFs of all visitors; the others are rendered again on request":

@@ -599,6 +599,7 @@ export const es: Words = {
       "contactos mantenidos a mano o de otras personas, sin nuestras propiedades; el historial del CRM puede tener valores anteriores",
     "documents in the CMS with this address, whose leads have another one":
       "documentos del CMS con esta dirección, cuyas solicitudes tienen otra",
+    "deals with this address, whose leads have another one": "negocios con esta dirección, cuyas solicitudes tienen otra",
     "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
       "el receptor de estos leads no recibe aviso: LEAD_WEBHOOK_URL no está configurado",
     "PDFs of all visitors; the others are rendered again on request":

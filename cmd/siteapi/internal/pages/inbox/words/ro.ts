@@ -599,6 +599,7 @@ export const ro: Words = {
       "contacte întreținute manual sau ale altor persoane, fără proprietățile noastre; istoricul CRM-ului poate avea valori vechi",
     "documents in the CMS with this address, whose leads have another one":
       "documente din CMS cu această adresă, ale căror cereri au alta",
+    "deals with this address, whose leads have another one": "tranzacții cu această adresă, ale căror cereri au alta",
     "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
       "destinatarul acestor lead-uri nu este anunțat: LEAD_WEBHOOK_URL nu este setat",
     "PDFs of all visitors; the others are rendered again on request":
