@@ -54,8 +54,8 @@ var (
 	ErrNoMailbox = errors.New("there is no such mailbox")
 
 	// ErrRefused means that the server refused this mail for a reason that may be ours,
-	// such as a policy or relaying. Another recipient was accepted.
-	ErrRefused = errors.New("the mail server accepts mails to other recipients")
+	// such as a policy, relaying or the content. It is not known to refuse all mails.
+	ErrRefused = errors.New("other mails may be refused for the same reason")
 )
 
 // Sender hands mails to a mail server.

@@ -23,7 +23,7 @@ const (
 	Ours      Fate = "refused because of the sender, as every mail"
 	OnlyHere  Fate = "refused for a reason that may be ours, unlike others"
 	NoMailbox Fate = "refused because there is no such mailbox"
-	Rejected  Fate = "refused because of its content"
+	Rejected  Fate = "refused because of the state of the mailbox"
 	Away      Fate = "not received, because the server is away"
 	Lost      Fate = "accepted, and the response is lost"
 )

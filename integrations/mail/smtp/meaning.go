@@ -22,9 +22,9 @@ const (
 	unclear   meaning = iota
 	open              // what may be ours; the server's second reply did not decide it
 	ours              // the sender's address, the login, relaying, a limit, or this machine
-	policy            // a policy, which may concern this service or this recipient
+	policy            // a policy or the content, which may concern all mails or this one
 	onlyHere          // what may be ours, although another recipient is accepted
-	mailbox           // the state of the mailbox, or this mail
+	mailbox           // the state of the mailbox
 	noMailbox         // the mailbox or its domain does not exist
 )
 
@@ -36,13 +36,13 @@ var meanings = []struct {
 }{
 	{ours, regexp.MustCompile(`^53[0458] |(^5\d\d |#)5\.(1\.[78]|7\.[89])\b`)},
 	{noMailbox, regexp.MustCompile(`(^5\d\d |#)5\.1\.([1236]|10)\b`)},
-	{mailbox, regexp.MustCompile(`(^5\d\d |#)5\.(2\.[12]|6\.\d+)\b|` +
+	{mailbox, regexp.MustCompile(`(^5\d\d |#)5\.2\.[12]\b|` +
 		`mailbox[^.\n]* (full|limit|quota|exceed)|over ?quota|storage allocation`)},
 	{ours, regexp.MustCompile(`sender|from address|mail from|\bsend as|\be?helo\b|client host|` +
 		`relay(ing)? (access |is )?(not|denied|disallowed|prohibited)|to relay|rcpthosts|delivery is not allowed|` +
 		`auth(\b|enticat|oriz)|log(ged|ging)? ?in\b|credential|not verified|verif(y|ication) failed|` +
 		`limit|quota|exceeded|too many|throttl|paused|blocked|black ?list|\brbl\b`)},
-	{policy, regexp.MustCompile(`(^5\d\d |#)5\.7\.\d+\b`)},
+	{policy, regexp.MustCompile(`(^5\d\d |#)5\.[67]\.\d+\b`)},
 	{noMailbox, regexp.MustCompile(`(unknown|no such|invalid|bad) (local )?(user|recipient|mailbox|address|account)|` +
 		`(user|recipient|mailbox|address|account)[^.\n]* (unknown|not found|unavailable|disabled|rejected)|` +
 		`not exist|n't exist|no mailbox|unroute?able`)},
@@ -121,9 +121,9 @@ func (m meaning) kind(at step) (upstream.Kind, error) {
 		return upstream.Refused, nil
 	case m == noMailbox:
 		return upstream.Rejected, mail.ErrNoMailbox
-	case m == onlyHere, m == policy:
+	case m == onlyHere, m == policy, m == unclear && at >= content:
 		return upstream.Rejected, mail.ErrRefused
-	case m == mailbox, m == unclear && at >= content:
+	case m == mailbox:
 		return upstream.Rejected, nil
 	}
 	return upstream.Unavailable, nil

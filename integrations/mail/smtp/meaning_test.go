@@ -132,6 +132,11 @@ func TestMeaningByStep(t *testing.T) {
 		"only the data":       {map[string]string{"DATA": limit}, upstream.Unavailable, false, []string{"RSET", "MAIL", "RCPT", "RSET"}},
 		"a limit in the end":  {map[string]string{".": limit, ourSales: limit}, upstream.Unavailable, false, nil},
 		"a policy in the end": {map[string]string{".": policy, ourSales: policy}, upstream.Rejected, true, nil},
+		// Every visitor's mail has an attachment, so what is refused here may be all of them.
+		"its content in the end": {map[string]string{".": "554 5.6.1 Attachment type"}, upstream.Rejected, true, nil},
+		"no reason in the end":   {map[string]string{".": "554 Message rejected"}, upstream.Rejected, true, nil},
+		"no reason for the data": {map[string]string{"DATA": "554 no"}, upstream.Rejected, true, nil},
+		"the mailbox in the end": {map[string]string{".": "552 5.2.2 Mailbox full"}, upstream.Rejected, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

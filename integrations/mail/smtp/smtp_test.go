@@ -86,7 +86,7 @@ func TestDriver(t *testing.T) {
 		mailtest.Ours:      {Step: smtptest.Recipient, Mode: smtptest.Never, Text: relay},
 		mailtest.OnlyHere:  {Step: smtptest.Recipient, Mode: smtptest.Never, Text: relay, To: mailtest.Recipient},
 		mailtest.NoMailbox: {Step: smtptest.Recipient, Mode: smtptest.Never, Text: "5.1.1 User unknown"},
-		mailtest.Rejected:  {Step: smtptest.Data, Mode: smtptest.Never, Text: "5.6.0 Bad content"},
+		mailtest.Rejected:  {Step: smtptest.Data, Mode: smtptest.Never, Text: "5.2.2 Mailbox full"},
 		mailtest.Away:      {Step: smtptest.Greeting, Mode: smtptest.Reset},
 		mailtest.Lost:      {Step: smtptest.Taken, Mode: smtptest.Reset},
 	}
