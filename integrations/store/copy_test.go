@@ -1,8 +1,11 @@
 package store_test
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"siteapi/integrations/lead"
@@ -69,5 +72,37 @@ func TestCopy(t *testing.T) {
 	_, errRules := to.CurrentRevision(ctx, store.Prices, "en")
 	if copies != leads || len(noted.Notes) != 2 || err != nil || errRules != nil {
 		t.Errorf("%d leads, the notes %+v; %v, %v", copies, noted.Notes, err, errRules)
+	}
+}
+
+// TestCopyKeepsItsTarget checks that a row in any table is a reason to refuse a copy, apart
+// from those of a new database.
+func TestCopyKeepsItsTarget(t *testing.T) {
+	t.Parallel()
+	server := pgserver.Start(t)
+	from := storetest.SQLite(filepath.Join(t.TempDir(), "copy.db")).MustOpen(t, &storetest.Jobs{})
+	empty := storetest.PostgreSQL(server.NewDatabase(t)).MustOpen(t, &storetest.Jobs{})
+	copied, err := from.CopyTo(t.Context(), empty.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	target := storetest.PostgreSQL(server.NewDatabase(t))
+	to := target.MustOpen(t, &storetest.Jobs{})
+	for _, c := range copied {
+		if c.Rows > 0 || c.Table == "service_notes" {
+			continue // one of a new database
+		}
+		target.Exec(t, fmt.Sprintf(`SET session_replication_role = replica; -- no foreign keys
+DO $$ BEGIN EXECUTE (SELECT format('INSERT INTO %[1]s (%%s) VALUES (%%s)', string_agg(column_name, ','),
+  string_agg(CASE data_type WHEN 'text' THEN '''x''' ELSE '1' END, ','))
+FROM information_schema.columns WHERE table_name = '%[1]s' AND is_nullable = 'NO' AND column_default IS NULL
+  AND is_identity = 'NO' AND is_generated = 'NEVER'); END $$`, c.Table))
+
+		_, err := from.CopyTo(t.Context(), to.Store)
+		if !errors.Is(err, store.ErrNotEmpty) || !strings.Contains(err.Error(), c.Table+" has 1 rows") {
+			t.Errorf("%s has a row: %v", c.Table, err)
+		}
+		target.Exec(t, "DELETE FROM "+c.Table)
 	}
 }
