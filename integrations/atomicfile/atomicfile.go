@@ -61,17 +61,38 @@ func WriteJSON(path string, value any) error {
 // that does not exist is not an error.
 func Remove(path string) error {
 	dir, name := filepath.Split(path)
-	temporary, err := fs.Glob(os.DirFS(filepath.Clean(dir)), "."+name+"[0-9]*")
+	temporary, err := Match(filepath.Clean(dir), "."+name+"[0-9]*")
 	if err != nil {
 		return err
 	}
 
-	for _, name := range append(temporary, name) {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, path := range append(temporary, path) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// Match returns the paths of all files in a folder whose names match a pattern, none if there
+// is no such folder. Unlike [filepath.Glob] it takes the folder's name as it is, and fails if
+// the folder cannot be read.
+func Match(dir, pattern string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+
+	for _, e := range entries {
+		matched, err := filepath.Match(pattern, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		if matched {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, nil
 }
 
 // SyncDir makes renames and removals in a folder durable.

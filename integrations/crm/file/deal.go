@@ -58,7 +58,7 @@ func (d *Driver) FindDeals(ctx context.Context, leads []string) (found []string,
 // another stage. It reads all files. One that is not named by the lead in it is a copy.
 func (d *Driver) EraseDeals(ctx context.Context, e crm.Erasure) (all []crm.Erased, err error) {
 	err = d.locked(ctx, "erasing deals", func() error {
-		paths, err := filepath.Glob(d.dealPath("*"))
+		paths, err := atomicfile.Match(filepath.Join(d.dir, deals), "*.json")
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func contactFile(t *testing.T, dir string) string {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	crmtest.Run(t, func(t *testing.T) crmtest.Subject {
-		dir := filepath.Join(t.TempDir(), "created", "crm")
+		dir := filepath.Join(t.TempDir(), "[created]", "crm")
 		d := open(t, dir)
 		return crmtest.Subject{
 			Driver: d,
@@ -164,11 +164,18 @@ func TestFolderLost(t *testing.T) {
 	d := open(t, dir)
 	must(t, errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)))
 
+	noDeals := filepath.Join(t.TempDir(), "crm")
+	e := open(t, noDeals)
+	lost := filepath.Join(noDeals, "deals")
+	must(t, errors.Join(os.RemoveAll(lost), os.WriteFile(lost, nil, 0o600)))
+
 	_, upserting := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil))
+	_, erasing := e.EraseDeals(t.Context(), crm.Erasure{Emails: []string{crmtest.Ana}})
 	for op, err := range map[string]error{
 		"Upsert": upserting,
 		"Ping":   d.Ping(t.Context()),
 		"Erase":  erase(t, d),
+		"Deals":  erasing,
 	} {
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
 			t.Errorf("%s: %v, want unavailable", op, err)
