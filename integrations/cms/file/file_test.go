@@ -18,6 +18,7 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/cms/cmstest"
 	"siteapi/integrations/cms/file"
+	"siteapi/integrations/upstream"
 )
 
 func TestConformance(t *testing.T) {
@@ -231,6 +232,17 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 	remaining, err := filepath.Glob(filepath.Join(dir, "cms", "*.json"))
 	if err != nil || len(remaining) != 4 {
 		t.Errorf("remaining files: %q %v", remaining, err)
+	}
+}
+
+// An unreadable folder of leads is not mistaken for an empty one.
+func TestUnreadableLeads(t *testing.T) {
+	t.Parallel()
+	d, path := open(t, "[]")
+	folder := filepath.Join(filepath.Dir(path), "cms")
+	must(t, errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)))
+	if found, err := d.Find(t.Context(), "eva@example.com"); upstream.KindOf(err) != upstream.Unavailable || err == nil {
+		t.Errorf("found %q, %v, want unavailable", found, err)
 	}
 }
 

@@ -81,8 +81,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		return found, nil
 	}
 
-	folder := os.DirFS(d.leads())
-	names, err := fs.Glob(folder, cms.LeadDocumentID("*.json"))
+	paths, err := atomicfile.Match(d.leads(), cms.LeadDocumentID("*.json"))
 	if err != nil {
 		return nil, fail(op, err)
 	}
@@ -91,8 +90,8 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		return nil, fail(op, err)
 	}
 
-	for _, name := range names {
-		data, err := fs.ReadFile(folder, name)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // erased in the meantime
 		}
@@ -104,6 +103,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		_ = json.Unmarshal(data, &document) // a damaged file yields no address
 		stored := document.Contact.Email
 		if strings.EqualFold(stored, email) || stored == "" && bytes.Contains(bytes.ToLower(data), written) {
+			name := filepath.Base(path)
 			found = append(found, strings.TrimSuffix(strings.TrimPrefix(name, cms.LeadDocumentID("")), ".json"))
 		}
 	}

@@ -79,9 +79,13 @@ func (c *call) copyData(ctx context.Context, folder string) (string, error) {
 	}
 
 	for _, pattern := range systems.DriverFiles() {
-		files, _ := filepath.Glob(filepath.Join(s.DataDir, pattern))
+		dir, name := filepath.Split(pattern)
+		files, err := atomicfile.Match(filepath.Join(s.DataDir, dir), name)
+		if err != nil {
+			return "", err
+		}
 		for _, file := range files {
-			if err := copyFile(file, filepath.Join(folder, filepath.Dir(pattern), filepath.Base(file))); err != nil {
+			if err := copyFile(file, filepath.Join(folder, dir, filepath.Base(file))); err != nil {
 				return "", err
 			}
 		}

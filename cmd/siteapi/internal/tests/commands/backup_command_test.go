@@ -176,6 +176,9 @@ func TestBackupRefuses(t *testing.T) {
 	// A file that cannot be copied is not left out.
 	must(t, os.MkdirAll(filepath.Join(s.Dir, "cms", "x.json"), 0o700))
 	s.Refuses(map[string]string{"backup --output " + to: "x.json"})
+	must(t, os.RemoveAll(filepath.Join(s.Dir, "cms")))
+	must(t, os.WriteFile(filepath.Join(s.Dir, "cms"), nil, 0o600))
+	s.Refuses(map[string]string{"backup --output " + to: "not a directory"})
 	if after := paths(t, folder); !slices.Equal(after, before) {
 		t.Errorf("left: %q, want %q", after, before)
 	}
@@ -217,7 +220,10 @@ func TestBackupByRoot(t *testing.T) {
 // database, which works as printed, as does the line of the manual for the way back.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
-	s := apptest.NewSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t)).Start()
+	dir := filepath.Join(t.TempDir(), "[data]") // not a pattern
+	s := apptest.NewSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t), "DATA_DIR="+dir)
+	s.Dir = dir
+	s.Start()
 	id := s.Submit("dumped")
 	s.Arrives(id)
 
