@@ -243,13 +243,15 @@ func (s *Store) Erase(ctx context.Context, id string, audit ...AuditEntry) error
 }
 
 // PruneLeads erases old leads, up to [chunk] in each transaction, except for those with an
-// open request for deletion, which an operator has to answer.
+// open request for deletion, which an operator has to answer. For as long, a visitor can read
+// why a request was declined.
 func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		var ids []string
 		err := s.write(ctx, "erasing old leads", func(ctx context.Context, tx Tx) (err error) {
 			ids, err = all[string](ctx, tx, "finding them", `SELECT id FROM leads
-WHERE submitted_at < $1 AND review <> 1 AND progress = 0 AND NOT (`+deletionOpen+`) ORDER BY submitted_at LIMIT $2`, before, chunk)
+WHERE submitted_at < $1 AND deletion_declined_at < $1 AND review <> 1 AND progress = 0 AND NOT (`+deletionOpen+`)
+ORDER BY submitted_at LIMIT $2`, before, chunk)
 			if err != nil {
 				return err
 			}

@@ -23,10 +23,13 @@ func (r *Resolver) DeclineDeletion(ctx context.Context, name, reason string) (*s
 		return nil, err
 	}
 
+	// An address that gets no mails does not get this one.
+	noMail := schema.ValueOr(changed.Lead.NoMailReason, "")
 	return &schema.DeclinedDeletion{
 		Lead: changed.Lead,
-		Mailed: slices.ContainsFunc(changed.Lead.Deliveries, func(d *schema.Delivery) bool {
-			return d.Event == lead.DeletionDeclined && d.Target == lead.VisitorMail
-		}),
+		Mailed: noMail != lead.NoMailbox && noMail != lead.TestAddress &&
+			slices.ContainsFunc(changed.Lead.Deliveries, func(d *schema.Delivery) bool {
+				return d.Event == lead.DeletionDeclined && d.Target == lead.VisitorMail
+			}),
 	}, nil
 }

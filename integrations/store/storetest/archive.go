@@ -207,6 +207,19 @@ func pruneLeads(t *testing.T, s Subject) {
 		}
 	}
 	wantSession(t, db, erased(visit))
+
+	// A declined request keeps a lead for the same time, in which its visitor reads the reason.
+	kept, declined := Lead(n-1).Lead, When().AddDate(0, 0, 1)
+	_, err = db.RequestDeletion(t.Context(), kept.ID, When())
+	ok(t, err)
+	_, err = db.DeclineDeletion(t.Context(), &kept, "Needed", declined)
+	ok(t, err)
+	for age, want := range []int64{(n-old)*8/10 - 1, 1} {
+		before := declined.Add(time.Duration(age) * time.Second)
+		if got, err := db.PruneLeads(t.Context(), before); err != nil || got != want {
+			t.Errorf("%d leads were removed %d seconds after the refusal, %v, want %d", got, age, err, want)
+		}
+	}
 }
 
 // erased returns the session that remains after its visitor's address was erased.

@@ -28,6 +28,7 @@ func TestRequestForDeletion(t *testing.T) {
 	s := start(t, "ADMIN_TOKENS="+apptest.Owners(owner), "TIME_ZONE=Europe/Bucharest")
 	id := s.submit("asks")
 	s.receives(address("asks"), 1)
+	s.receives(sales, 1)
 	s.Prints("leads assign " + id + " " + owner)
 	s.receives(owner, 1)
 
@@ -80,6 +81,17 @@ func TestRequestForDeletion(t *testing.T) {
 	if audit := s.Prints("audit list --action deletion-declined --json").Out; strings.Contains(audit, "factura") || !strings.Contains(audit, id) {
 		t.Errorf("the audit has %s", audit)
 	}
+}
+
+// A mail to an address that has no mailbox does not count as under way.
+func TestDeclinedWithoutMailbox(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.server.Fail(smtptest.Fault{Step: smtptest.Recipient, Mode: smtptest.Never, To: address("gone"), Text: "5.1.1 User unknown"})
+	id := s.submit("gone")
+	s.Reaches(id, lead.VisitorMail, lead.NotSent)
+	s.ask(id)
+	s.Prints("leads decline-deletion "+id+" --reason Needed.", "mailed", "false")
 }
 
 // Without mails to visitors, an admin learns that nothing is sent. A lead in review gets no
