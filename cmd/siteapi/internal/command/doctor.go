@@ -372,11 +372,7 @@ func (c settingsChecks) folder(_ context.Context, warn health.Warn) (string, err
 		return "", fmt.Errorf("%s: %w", path, health.ErrNotCreated)
 	}
 
-	detail, advice, err := systems.CopyNotice(c.Settings)
-	if err != nil {
-		return "", err
-	}
-	if detail != "" {
+	if detail, advice := systems.CopyNotice(c.Settings); detail != "" {
 		warn(detail, advice)
 	}
 	if old := systems.OldDatabase(c.Settings); old != "" {

@@ -52,7 +52,7 @@ func readMark(s *config.Settings, name string) (m mark, path string, err error) 
 		err = json.Unmarshal(data, &m)
 	}
 	if err != nil {
-		return m, path, fmt.Errorf("reading %s: %w", path, err)
+		return mark{}, path, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return m, path, nil
 }
@@ -70,14 +70,18 @@ func MarkCopy(s *config.Settings, folder string) error {
 	return atomicfile.WriteJSON(filepath.Join(folder, copyMark), m)
 }
 
-// LogCopy logs, at the first start on a backup, that it lacks later erasures.
+// LogCopy logs, at the first start on a backup, that it lacks later erasures. If the mark
+// cannot be read, every start logs that.
 func (o Opener) LogCopy() {
 	m, path, err := readMark(o.Settings, copyMark)
-	if err != nil || m.At.IsZero() || m.Logged {
+	detail, advice := CopyNotice(o.Settings)
+	if detail == "" || m.Logged {
 		return
 	}
-	detail, advice, _ := CopyNotice(o.Settings)
 	o.Log.Warn().Msg(detail + ": " + advice)
+	if err != nil {
+		return
+	}
 
 	m.Logged = true
 	if err := atomicfile.WriteJSON(path, m); err != nil {
@@ -87,10 +91,14 @@ func (o Opener) LogCopy() {
 
 // CopyNotice describes a DATA_DIR that is a backup: what it lacks, and how to complete it.
 // Both are empty for another folder.
-func CopyNotice(s *config.Settings) (detail, advice string, err error) {
+func CopyNotice(s *config.Settings) (detail, advice string) {
 	m, path, err := readMark(s, copyMark)
-	if err != nil || m.At.IsZero() {
-		return "", "", err
+	if err != nil {
+		return err.Error() + ", so what was erased since this backup may be back",
+			"check its owner, or copy it from the backup again"
+	}
+	if m.At.IsZero() {
+		return "", ""
 	}
 	former := "DATA_DIR=<the former folder>"
 	if s.DatabaseURL != nil {
@@ -100,7 +108,7 @@ func CopyNotice(s *config.Settings) (detail, advice string, err error) {
 	at := m.At.Format(time.RFC3339)
 	return "DATA_DIR is a backup of " + at + ", so what was erased since then is back",
 		fmt.Sprintf("`%s siteapi audit list --action erased --since %s` lists these leads: erase them again, "+
-			"then delete %s", former, at, path), nil
+			"then delete %s", former, at, path)
 }
 
 // markServer records that a service on PostgreSQL uses DATA_DIR.

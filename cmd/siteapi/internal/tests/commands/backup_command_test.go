@@ -138,6 +138,17 @@ func TestErasuresSinceABackup(t *testing.T) {
 	c, _ := restored.Doctor(nil)
 	c.Reports(t, "data folder", "WARNING", notice)
 	c.Reports(t, "data folder", "WARNING", "then delete "+restored.Dir)
+
+	// A damaged mark does not hide it either.
+	const unknown = "what was erased since this backup may be back"
+	must(t, os.WriteFile(filepath.Join(restored.Dir, "backup.json"), []byte(`{"logged":true`), 0o600))
+	c, _ = restored.Doctor(nil)
+	c.Reports(t, "data folder", "WARNING", unknown)
+	if restored.Start(); !restored.Log.Has(unknown) {
+		t.Errorf("the start logs %s", restored.Log.String())
+	}
+	restored.Stop(t)
+
 	must(t, os.Remove(filepath.Join(restored.Dir, "backup.json")))
 	c, _ = restored.Doctor(nil)
 	c.Reports(t, "data folder", "OK", "written and synced")
