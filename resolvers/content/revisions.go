@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"siteapi/integrations/store"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
@@ -72,7 +74,11 @@ func (c *Service) storeRevision(ctx context.Context, r store.Revision) error {
 	defer cancel()
 
 	if err := c.Revisions.UseRevision(ctx, r, c.Now()); err != nil {
-		c.Log.Warn().Ctx(ctx).Err(err).Str("locale", r.Locale).
+		level := zerolog.WarnLevel
+		if errors.Is(err, store.ErrUnavailable) {
+			level = zerolog.DebugLevel // the start or a check reports it
+		}
+		c.Log.WithLevel(level).Ctx(ctx).Err(err).Str("locale", r.Locale).
 			Msgf("cannot store the revision of the %s", r.Kind)
 		return err
 	}

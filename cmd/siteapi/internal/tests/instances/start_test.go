@@ -110,7 +110,7 @@ func TestStartWithoutDatabase(t *testing.T) {
 	query(t, database, `ALTER ROLE pw PASSWORD 'changed'`)
 	recovers(r, "first")
 	r.Logs("database available: leads are accepted and delivered")
-	if n := strings.Count(r.Log.String(), `"message":"no database`); n != 2 {
+	if n := strings.Count(r.Log.String(), `"message":"no database`); n != 2 || r.Log.Has("cannot store") {
 		t.Errorf("it logs %d lines: %s", n, r.Log.String())
 	}
 	apptest.Eventually(t, "the lead is delivered", func() bool { return len(r.Files("cms")) == 1 })
