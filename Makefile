@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X siteapi/cmd/siteapi/internal/app.version=$(VERSION)
 BINARY  := bin/siteapi
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz test test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio snippets bench clean
+.PHONY: help run demo chaos fuzz test test-race build reproducible release generate lint sdl pages types browser-test clients generators-go generators-typescript audit breaking openapi-lint studio snippets bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -83,8 +83,20 @@ types: $(CLIENTS)/node_modules/.package-lock.json ## regenerate the TypeScript t
 browser-test: build $(PAGES)/node_modules/.package-lock.json $(CLIENTS)/node_modules/.package-lock.json ## test the pages in a browser, set by CHROMIUM; screenshots in cmd/siteapi/internal/pages/test/screenshots
 	npm --prefix $(PAGES) test
 
-clients: build $(CLIENTS)/node_modules/.package-lock.json ## test Apollo Client, urql and graphql-request with generated types, and clients of assistants
+clients: build $(CLIENTS)/node_modules/.package-lock.json ## test Apollo Client, urql and graphql-request with generated types, clients of assistants, and public generators
 	npm --prefix $(CLIENTS) test
+	rm -rf $(GENERATORS)/build && mkdir -p $(GENERATORS)/build/rest
+	bin/siteapi sdl >$(GENERATORS)/build/schema.graphql
+	$(MAKE) -j2 generators-go generators-typescript
+
+GENERATORS := $(CLIENTS)/generators
+
+# The OpenAPI description has amounts, which lose digits as a float32.
+generators-go:
+	cd $(GENERATORS) && $(GO) generate && $(GO) vet ./... && ! grep -n float32 build/rest/rest.go
+
+generators-typescript: $(GENERATORS)/node_modules/.package-lock.json
+	npm --prefix $(GENERATORS) run check
 
 breaking: $(CLIENTS)/node_modules/.package-lock.json ## list breaking changes of the schema since the last release; each needs a line in the changelog
 	npm --prefix $(CLIENTS) run --silent breaking
