@@ -59,7 +59,7 @@ function previewHeaders(cookies: AstroCookies): Record<string, string> {
   return {Authorization: `Bearer ${setting('SITEAPI_PREVIEW_TOKEN')}`, 'X-Preview': layers}
 }
 
-/** The revision of the content that a page was first rendered with, by the cookies of its request. */
+/** The revision of the content that a page was rendered with so far, by the cookies of its request. */
 const revisions = new WeakMap<AstroCookies, string>()
 
 /** Returns the revision of the content that a page is rendered with, or '' without a preview. */
@@ -82,7 +82,9 @@ export async function query<T, V extends {locale: string} = {locale: string}>(
     headers: {'Content-Type': 'application/json', ...((await previews(cookies)) ? previewHeaders(cookies) : {})},
     body: JSON.stringify({query: document, variables}),
   })
-  if (!revisions.has(cookies)) revisions.set(cookies, response.headers.get('X-Content-Revision') ?? '')
+  const former = revisions.get(cookies)
+  const read = response.headers.get('X-Content-Revision') ?? former ?? '' // a query may read no content
+  revisions.set(cookies, former && former !== read ? 'mixed' : read) // no event has 'mixed'
   const {data, errors} = await response.json()
   if (errors?.length) throw new Error(errors[0].message)
   return data

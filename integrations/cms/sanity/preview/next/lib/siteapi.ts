@@ -47,13 +47,17 @@ async function previewHeaders(): Promise<Record<string, string>> {
   return {Authorization: `Bearer ${token}`, 'X-Preview': layers}
 }
 
-/** The revision of the content that a request was first rendered with. */
-const rendered = cache(() => ({revision: ''}))
+/** The revisions of the content that the queries of a request read. */
+const revisions = cache(() => new Set<Promise<string>>())
 
-/** Returns the revision of the content that a page is rendered with, or '' outside of draft mode. */
+/**
+ * Returns the revision of the content that a page is rendered with, or '' outside of draft mode. Next.js renders a layout
+ * and its page at once: an edit between their queries gives 'mixed', which no event has.
+ */
 export async function revision(): Promise<string> {
-  if (!rendered().revision) await query('{ SiteSettings(id: "siteSettings") { title } }', {locale: 'en'})
-  return rendered().revision
+  if (!revisions().size) await query('{ SiteSettings(id: "siteSettings") { title } }', {locale: 'en'})
+  const read = new Set((await Promise.all(revisions())).filter(Boolean)) // a query may read no content
+  return read.size > 1 ? 'mixed' : [...read].join()
 }
 
 /** A document with the types of its result and variables, as GraphQL Code Generator writes it with `documentMode: 'string'`. */
@@ -65,14 +69,14 @@ type TypedDocument<T, V> = String & {__apiType?: (variables: V) => T}
  */
 export async function query<T, V extends {locale: string} = {locale: string}>(document: TypedDocument<T, V>, variables: V): Promise<T> {
   const {isEnabled} = await draftMode()
-  const response = await fetch(`${service}/graphql`, {
+  const sent = fetch(`${service}/graphql`, {
     method: 'POST',
     headers: {'Content-Type': 'application/json', ...(isEnabled ? await previewHeaders() : {})},
     body: JSON.stringify({query: document, variables}),
     ...(isEnabled ? {cache: 'no-store'} : {cache: 'force-cache', next: {revalidate: 300, tags: [`content:locale:${variables.locale}`]}}),
   })
-  rendered().revision ||= response.headers.get('X-Content-Revision') ?? ''
-  const {data, errors} = await response.json()
+  revisions().add(sent.then(({headers}) => headers.get('X-Content-Revision') ?? '', () => ''))
+  const {data, errors} = await (await sent).json()
   if (errors?.length) throw new Error(errors[0].message)
   return data
 }
