@@ -225,7 +225,7 @@ func (e *erasure) announced() *place {
 	p.erase = func(ctx context.Context) (int, error) {
 		left, err := count(ctx)
 		if err == nil && left > 0 {
-			err = errors.New("the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set")
+			err = errors.New("the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set, or leads to Slack")
 		}
 		return 0, err
 	}

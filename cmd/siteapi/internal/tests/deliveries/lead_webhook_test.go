@@ -252,7 +252,13 @@ func TestEventsForSlack(t *testing.T) {
 	s.Reaches(id, "webhook", "delivered")
 	s.Prints("leads outcome " + id + " won")
 	s.Prints("leads withdraw " + id + " --purpose news")
-	s.Prints("leads erase --email slack@example.com --yes --server " + s.Base)
+
+	// A receiver of events that got the lead before the change to Slack is not notified.
+	must(t, s.App.Data.Store.NoteAnnounced(t.Context(), &lead.Lead{ID: id, Contact: lead.Contact{Email: "slack@example.com"}}))
+	out, err := s.Command("leads", "erase", "--email", "slack@example.com", "--yes", "--server", s.Base)
+	if err == nil || !strings.Contains(out, "or leads to Slack") {
+		t.Errorf("the erasure prints %s, %v", out, err)
+	}
 
 	apptest.Eventually(t, "both messages arrive", func() bool { return len(stub.arrived("")) == 2 })
 	list, err := s.App.Data.Store.ListDeliveries(t.Context(), store.DeliveryFilter{Leads: []string{id}})

@@ -609,8 +609,8 @@ export const en = {
     "documents in the CMS with this address, whose leads have another one":
       "documents in the CMS with this address, whose leads have another one",
     "deals with this address, whose leads have another one": "deals with this address, whose leads have another one",
-    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
-      "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set",
+    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set, or leads to Slack":
+      "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set, or leads to Slack",
     "PDFs of all visitors; the others are rendered again on request":
       "PDFs of all visitors; the others are rendered again on request",
     "backups until they are removed: after a restore, erase again":

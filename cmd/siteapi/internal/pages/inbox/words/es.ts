@@ -600,8 +600,8 @@ export const es: Words = {
     "documents in the CMS with this address, whose leads have another one":
       "documentos del CMS con esta dirección, cuyas solicitudes tienen otra",
     "deals with this address, whose leads have another one": "negocios con esta dirección, cuyas solicitudes tienen otra",
-    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
-      "el receptor de estos leads no recibe aviso: LEAD_WEBHOOK_URL no está configurado",
+    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set, or leads to Slack":
+      "el receptor de estos leads no recibe aviso: LEAD_WEBHOOK_URL no está configurado o lleva a Slack",
     "PDFs of all visitors; the others are rendered again on request":
       "los PDF de todos los visitantes; los demás se generan de nuevo cuando se piden",
     "backups until they are removed: after a restore, erase again":

@@ -600,8 +600,8 @@ export const ro: Words = {
     "documents in the CMS with this address, whose leads have another one":
       "documente din CMS cu această adresă, ale căror cereri au alta",
     "deals with this address, whose leads have another one": "tranzacții cu această adresă, ale căror cereri au alta",
-    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set":
-      "destinatarul acestor lead-uri nu este anunțat: LEAD_WEBHOOK_URL nu este setat",
+    "the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set, or leads to Slack":
+      "destinatarul acestor lead-uri nu este anunțat: LEAD_WEBHOOK_URL nu este setat sau duce la Slack",
     "PDFs of all visitors; the others are rendered again on request":
       "PDF-urile tuturor vizitatorilor; celelalte se generează din nou la cerere",
     "backups until they are removed: after a restore, erase again":
