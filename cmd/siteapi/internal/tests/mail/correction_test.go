@@ -26,8 +26,8 @@ func TestSecondRequestOfASession(t *testing.T) {
 
 // A bounced mail has a short reason and does not change the lead's state. An operator can
 // correct the address of the mail to the visitor, which is then sent to the corrected
-// address, each time with a new id. The lead keeps the typed address and is found by
-// either. Neither address appears in the audit or the log.
+// address, each time with a new id. The lead keeps the typed address and a search finds it by
+// either; it is one of the leads of the corrected address. Neither address appears in the audit or the log.
 func TestCorrectedAddress(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -67,8 +67,10 @@ func TestCorrectedAddress(t *testing.T) {
 	}
 	s.Prints("leads show --json "+id, `"email": "`+typed, `"email": "Ana@gmail.test"`)
 	for _, address := range []string{typed, right} {
-		s.Prints("leads list --email "+address, lead.Reference(id))
+		s.Prints("leads list --search "+address, lead.Reference(id))
 	}
+	s.Prints("leads list --email "+right, lead.Reference(id))
+	s.Prints("leads list --email "+typed, "no leads")
 	audit := s.Prints("audit list --json", `"corrected": true`).Out + s.Log.String()
 	if strings.Contains(audit, "gmial") || strings.Contains(audit, "gmail") {
 		t.Errorf("the audit or the log contains an address: %s", audit)
