@@ -142,3 +142,23 @@ func TestUnusableRulesDoNotReplaceUsableOnes(t *testing.T) {
 		t.Errorf("rules were replaced %d times, %v", prices.stored.Load(), err)
 	}
 }
+
+// The last event of a follower that reads slowly has the newest revision: a preview compares
+// it with what it shows.
+func TestSlowFollower(t *testing.T) {
+	t.Parallel()
+	s := newService(t, &source{}, "")
+	changes := make(chan *schema.ContentChange, 2)
+	s.previews.followers[changes] = true
+
+	last := ""
+	for _, revision := range []string{"a", "b", "c", "d"} {
+		s.seen(revision)
+	}
+	for len(changes) > 0 {
+		last = (<-changes).Revision
+	}
+	if last != "d" {
+		t.Errorf("the last event has the revision %q", last)
+	}
+}

@@ -28,12 +28,12 @@ type previews struct {
 	loads   singleflight.Group
 	changes atomic.Int64 // number of changes so far
 
-	mu        sync.Mutex                            // guards the fields below
-	next      time.Time                             // earliest time of the next fetch
-	followers map[chan<- *schema.ContentChange]bool // true after the first event of a follower
-	watching  bool                                  // the watch has read the current state
-	revision  string                                // the revision that the watch read last
-	stop      context.CancelFunc                    // ends the watch that the first follower started
+	mu        sync.Mutex                          // guards the fields below
+	next      time.Time                           // earliest time of the next fetch
+	followers map[chan *schema.ContentChange]bool // true after the first event of a follower
+	watching  bool                                // the watch has read the current state
+	revision  string                              // the revision that the watch read last
+	stop      context.CancelFunc                  // ends the watch that the first follower started
 }
 
 // ReadAs returns the content of a locale in a perspective of the CMS. Without a
@@ -141,7 +141,7 @@ func (c *Service) FollowDrafts(ctx context.Context) <-chan *schema.ContentChange
 
 // startFollowing sends the first event of a follower, with the current revision: what the
 // watch has seen may be a second old.
-func (c *Service) startFollowing(ctx context.Context, changes chan<- *schema.ContentChange) {
+func (c *Service) startFollowing(ctx context.Context, changes chan *schema.ContentChange) {
 	revision, err := c.Watcher.DraftsRevision(ctx, c.types)
 
 	p := &c.previews
@@ -172,9 +172,12 @@ func (c *Service) seen(revision string) {
 		}
 		p.followers[changes], p.watching = true, true
 
-		select {
-		case changes <- event:
-		default: // a pending event covers this change too
+		if len(changes) == cap(changes) { // the newest event covers the oldest one
+			select {
+			case <-changes:
+			default:
+			}
 		}
+		changes <- event
 	}
 }

@@ -128,7 +128,7 @@ func New(o Options) *Service {
 		types:   append(cms.Singletons(), cms.OptionType, cms.ConsentType, cms.TranslationsType),
 		locales: map[schema.Locale]*localeContent{},
 		previews: previews{
-			followers: map[chan<- *schema.ContentChange]bool{},
+			followers: map[chan *schema.ContentChange]bool{},
 		},
 	}
 
