@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/cmd/siteapi/internal/config"
@@ -105,6 +106,7 @@ func TestCopiesOutOfReachAreTranslated(t *testing.T) {
 		DatabaseURL:    address,
 		CacheURL:       address,
 		SMTPURL:        address,
+		LeadRetention:  time.Hour,
 	}
 	must(t, os.WriteFile(systems.DatabasePath(&settings), nil, 0o600))
 	withDeals := settings

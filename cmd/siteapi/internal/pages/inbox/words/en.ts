@@ -618,6 +618,8 @@ export const en = {
     "copies made by users: exports, downloaded PDFs, e-mails":
       "copies made by users: exports, downloaded PDFs, e-mails",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "data stored by the receiver at LEAD_WEBHOOK_URL",
+    "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
+      "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one",
     "the history of the CMS": "the history of the CMS",
     "what HubSpot keeps of deals: former values, and what your team has added":
       "what HubSpot keeps of deals: former values, and what your team has added",

@@ -609,6 +609,8 @@ export const es: Words = {
     "copies made by users: exports, downloaded PDFs, e-mails":
       "copias hechas por personas: exportaciones, PDF descargados, correos",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "lo que guarda el receptor de LEAD_WEBHOOK_URL",
+    "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
+      "documentos y negocios de solicitudes que la retención borró, si la dirección se tecleó mal y se corrigió: busque la tecleada",
     "the history of the CMS": "el historial del CMS",
     "what HubSpot keeps of deals: former values, and what your team has added":
       "lo que HubSpot conserva de los negocios: los valores anteriores y lo que su equipo ha añadido",

@@ -609,6 +609,8 @@ export const ro: Words = {
     "copies made by users: exports, downloaded PDFs, e-mails":
       "copiile făcute de oameni: exporturi, PDF-uri descărcate, e-mailuri",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "ce păstrează destinatarul de la LEAD_WEBHOOK_URL",
+    "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
+      "documente și tranzacții ale cererilor șterse de retenție, dacă adresa a fost tastată greșit și corectată: căutați-o pe cea tastată",
     "the history of the CMS": "istoricul CMS-ului",
     "what HubSpot keeps of deals: former values, and what your team has added":
       "ce păstrează HubSpot din tranzacții: valorile anterioare și ce a adăugat echipa dumneavoastră",
