@@ -107,8 +107,8 @@ func (o Opener) OutOfReach() []string {
 		}
 	}
 	add(s.LeadWebhookURL != "", "data stored by the receiver at LEAD_WEBHOOK_URL")
-	add(s.LeadRetention > 0, "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: "+
-		"search for the typed one")
+	add(s.LeadRetention > 0, "documents and deals of leads that retention deleted, "+
+		"if a corrected address was typed by mistake: search for the typed one")
 	add(true, o.cmsDriver().copies)
 	add(true, o.crmDriver().copies)
 	add(OldDatabase(s) != "", "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it")
