@@ -28,10 +28,11 @@ func (r *Resolver) LeadReport(
 	from, to := schema.ValueOr(since, time.Time{}), schema.ValueOr(until, time.Time{})
 	err := r.Store.Report(ctx, from, to, func(l store.ReportedLead) {
 		name := r.groupOf(l, by)
-		if groups[name] == nil {
-			groups[name] = newGroup(name)
+		key := strings.ToLower(name) // filters take all spellings
+		if groups[key] == nil {
+			groups[key] = newGroup(name)
 		}
-		groups[name].add(l)
+		groups[key].add(l)
 		total.add(l)
 	})
 	if err != nil {

@@ -208,16 +208,18 @@ func setTax(l *lead.Lead, rules *price.Rules, q price.Quote) {
 // setUnits records the units of quantities, and drops those of choices without a unit.
 // Quantities of choices that the rules do not know stay as they were sent.
 func setUnits(s *lead.Selections, rules *price.Rules) {
+	units, known := map[string]lead.Localized{}, map[string]bool{} // two fields may have a choice with one slug
 	for _, choice := range price.Choices(*s) {
 		option := rules.Option(choice)
-		at := slices.IndexFunc(s.Quantities, func(q lead.Quantity) bool { return q.Slug == choice.Slug })
-		switch {
-		case option == nil || at < 0:
-		case option.Unit == nil:
-			s.Quantities = slices.Delete(s.Quantities, at, at+1)
-		default:
-			s.Quantities[at].Units = option.Unit.Label
+		known[choice.Slug] = known[choice.Slug] || option != nil
+		if option != nil && option.Unit != nil {
+			units[choice.Slug] = option.Unit.Label
 		}
+	}
+
+	s.Quantities = slices.DeleteFunc(s.Quantities, func(q lead.Quantity) bool { return known[q.Slug] && units[q.Slug] == nil })
+	for i, q := range s.Quantities {
+		s.Quantities[i].Units = units[q.Slug]
 	}
 }
 

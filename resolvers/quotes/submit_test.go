@@ -1,14 +1,17 @@
 package quotes
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"siteapi/integrations/cms"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/lead/leadtest"
 	"siteapi/integrations/ratelimit/memory"
+	"siteapi/resolvers/price"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
@@ -77,5 +80,42 @@ func TestLineLabelsInEveryLocale(t *testing.T) {
 				t.Errorf("lineLabels in resolvers/quotes/estimate.go has no %s in %s", line, locale)
 			}
 		}
+	}
+}
+
+// A quantity belongs to the choices with its slug that have a unit, even if another field has a
+// choice with the same slug.
+func TestUnitsOfOneSlugInTwoFields(t *testing.T) {
+	t.Parallel()
+	document := func(id, fields string) cms.Document {
+		return cms.Document{ID: id, Type: strings.TrimRight(id, "123"), Fields: json.RawMessage(fields)}
+	}
+	rules, _ := price.Read([]cms.Document{
+		document("quoteRules", `{"currency": "EUR", "spreadPercent": 10, "roundTo": 1, "enforce": true}`),
+		document("quoteOption1", `{"group": "projectType", "slug": {"current": "standard"}, "price": 100}`),
+		document("quoteOption2", `{"group": "complexity", "slug": {"current": "standard"}, "unit": "m²", "unitPrice": 4.5}`),
+		document("quoteOption3", `{"group": "timeline", "slug": {"current": "soon"}, "price": 10}`),
+	}, "en", func(string) bool { return true })
+	chosen := lead.Selections{
+		ProjectType: "standard", Complexity: "standard", Timeline: "soon",
+		Quantities: []lead.Quantity{{Slug: "standard", Count: 120}, {Slug: "soon", Count: 2}},
+	}
+	before := rules.Quote(chosen).Min
+	setUnits(&chosen, rules)
+	if after := rules.Quote(chosen).Min; len(chosen.Quantities) != 1 || after != before {
+		t.Errorf("the price %d became %d, with the quantities %+v", before, after, chosen.Quantities)
+	}
+}
+
+// The number that lists and sums of leads use is 0 without a price, whatever the stored range.
+func TestAmountToBeAgreed(t *testing.T) {
+	t.Parallel()
+	l := lead.Lead{Estimate: lead.Estimate{Min: 25_000, Max: 30_000}}
+	if l.Amount() != 25_000 {
+		t.Errorf("with a price: %v", l.Amount())
+	}
+	l.Price = &lead.Price{Unpriced: []string{"cleaning"}}
+	if l.Amount() != 0 {
+		t.Errorf("without one: %v", l.Amount())
 	}
 }

@@ -31,8 +31,12 @@ export function useEstimate(service: Service, locale: Locale, selections: Return
 /** Formats the range of an estimate; empty if there is no price. */
 export function rangeText(estimate: Estimate | null, locale: Locale) {
   if (estimate?.min == null || !estimate.max) return "";
-  return moneyFormat(locale, estimate.currency).formatRange(estimate.min, estimate.max);
+  return span(moneyFormat(locale, estimate.currency), estimate.min, estimate.max);
 }
+
+/** Formats a range, or a single amount: a format would write that as an approximate one. */
+const span = (format: Intl.NumberFormat, min: number, max: number) =>
+  min === max ? format.format(min) : format.formatRange(min, max);
 
 interface LinesProps {
   estimate: Estimate | null;
@@ -72,12 +76,12 @@ export function Lines({ estimate, picked, locale, t }: LinesProps) {
       {tax && (
         <li key="tax">
           <span>{tax.included ? t.including(name!) : `+ ${name}`}</span>{" "}
-          <span translate={false}>{money.formatRange(tax.min, tax.max)}</span>
+          <span translate={false}>{span(money, tax.min, tax.max)}</span>
         </li>
       )}
       {tax && !tax.included && (
         <li key="total">
-          <span>{t.total}</span> <span translate={false}>{money.formatRange(min! + tax.min, max! + tax.max)}</span>
+          <span>{t.total}</span> <span translate={false}>{span(money, min! + tax.min, max! + tax.max)}</span>
         </li>
       )}
     </ul>

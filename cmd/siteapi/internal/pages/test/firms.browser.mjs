@@ -39,6 +39,18 @@ const firms = {
       },
     ],
   },
+  painter: { // whose prices are exact
+    rules: { currency: "EUR", spreadPercent: 0, taxPercent: 10, taxLabel: "VAT", enforce: true },
+    options: [{ group: "projectType", slug: "painting", label: { en: "Painting", es: "Pintura", ro: "Zugrăvit" }, price: 540 }],
+    visits: [
+      {
+        locale: "en", chosen: ["painting"], typed: {},
+        shown: ["Painting €540", "+ 10% VAT €54", "Total €594"],
+        range: "€540", note: "A guide price. The proposal states the exact price.",
+        inbox: { en: ["10% VAT|€54", "Total with tax|€594"] },
+      },
+    ],
+  },
   translator: {
     rules: { currency: "EUR", taxNote: { en: "Exempt from VAT.", es: "Exento de IVA.", ro: "Scutit de TVA." }, enforce: true },
     options: [

@@ -29,7 +29,7 @@ func TestLeadReport(t *testing.T) {
 		}{
 			{at: "2026-03-31T20:59:59.999Z", source: "ads", campaign: "spring", answered: 24 * time.Hour,
 				outcome: lead.Outcome{Value: lead.Won, Amount: &amount, Currency: "EUR"}},
-			{at: "2026-03-31T21:00:00Z", source: "ads", answered: 24*time.Hour + time.Millisecond, // midnight in Bucharest
+			{at: "2026-03-31T21:00:00Z", source: "Ads", answered: 24*time.Hour + time.Millisecond, // midnight in Bucharest
 				outcome: lead.Outcome{Value: lead.Won, Amount: &cents, Currency: "EUR"}},
 			{at: "2026-04-30T20:59:59Z", answered: 90 * time.Minute, outcome: lead.Outcome{Value: lead.Lost}},
 			{at: "2026-04-30T20:59:59Z", source: "ads", outcome: lead.Outcome{Value: lead.Won}},
