@@ -381,12 +381,19 @@ func TestMarkupInEveryField(t *testing.T) {
 			{"_id": "o2", "_type": "quoteOption", "group": "feature", "slug": "blog", "label": {"ro": "label<mark>"}},
 			{"_id": "quoteTexts", "_type": "quoteTexts", "quoteIntro": {"ro": "own<ours>"}, "terms": {"ro": "own<ours>"}}]`))
 
-		id := s.Submit(session, marked(`
+		// A lead does not wait for a database that is slow to store the firm's words.
+		id := ""
+		apptest.Eventually(t, "a lead has the firm's words", func() bool {
+			id = s.Submit(session, marked(`
 			"contact": {"firstName": "Ana<mark>", "lastName": "Pop<mark>", "phone": "+40 721 000 000<short>", "company": "Company<mark>"},
 			"selections": {"projectType": "web-app", "features": ["blog"]},
 			"message": "Message<mark>",
 			"attribution": {"source": "source<mark>", "referrer": "https://a.test/<mark>"},
 			"consents": [{"purpose": "marketing", "given": true, "text": "Text<mark>"}]`))
+			session += "-again"
+			l, err := s.App.Data.Store.Lead(t.Context(), id)
+			return err == nil && l.Texts != ""
+		})
 		got := s.Do("GET", "/api/quote/page?id="+id, "")
 		for _, text := range []string{"Firm" + mark, "Street" + mark, "Company" + mark, "label" + mark, "own" + ours} {
 			if got.Status != 200 || !strings.Contains(html.UnescapeString(string(got.Body)), text) {
