@@ -11,6 +11,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/pdf"
+	"siteapi/integrations/store"
 )
 
 // publishTexts makes texts the firm's own in every language. Other documents are left out.
@@ -24,6 +25,16 @@ func (m mailing) publishTexts(texts object, more ...object) {
 	content, err := json.Marshal(append(append(docs, own), more...))
 	must(m.T, err)
 	m.Publish(string(content))
+}
+
+// storesTexts waits until texts with a mark are stored. A lead is accepted without the firm's
+// texts while the database is slow to store them.
+func (m mailing) storesTexts(mark string) {
+	m.T.Helper()
+	apptest.Eventually(m.T, "the texts are stored", func() bool {
+		r, err := m.App.Data.Store.CurrentRevision(m.T.Context(), store.Texts, "")
+		return err == nil && strings.Contains(r.Body, mark)
+	})
 }
 
 type object = map[string]any
@@ -94,10 +105,12 @@ func TestFirmsTexts(t *testing.T) {
 		}
 
 		s.publishTexts(all("first"))
+		s.storesTexts("first")
 		one, before := s.submitted("one")
 		wants("first", before)
 
 		s.publishTexts(all("second"))
+		s.storesTexts("second")
 		_, two := s.submitted("two")
 		wants("second", two)
 		s.Prints("mail test --to me@client.test")
