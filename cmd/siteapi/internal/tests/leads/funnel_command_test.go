@@ -51,9 +51,9 @@ func TestFunnel(t *testing.T) {
 	}
 
 	ranges := map[string]lead.Estimate{
-		"l1": {Min: 0.1, Currency: "EUR"},
-		"l2": {Min: 0.2, Currency: "EUR"},
-		"l4": {Min: 500, Currency: "RON"},
+		"l1": {Min: 0.1, Max: 1e6, Currency: "EUR"},
+		"l2": {Min: 0.2, Max: 1e6, Currency: "EUR"},
+		"l4": {Min: 500, Max: 1e6, Currency: "RON"},
 	}
 	submitted := func(id, session string, at time.Time) lead.Lead {
 		contact := lead.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}
