@@ -391,15 +391,6 @@ func (l *Lead) ToBeAgreed() bool {
 	return l.Estimate.Max == 0 || unpriced
 }
 
-// Amount returns what a lead is worth at least, in the currency of its range, by which leads
-// are ordered, filtered and summed up. It is 0 without a price.
-func (l *Lead) Amount() float64 {
-	if l.ToBeAgreed() {
-		return 0
-	}
-	return l.Estimate.Min
-}
-
 // Line returns the line of a choice, or nil if the choice has no price. A nil Price has none.
 func (p *Price) Line(field, slug string) *PriceLine {
 	if p == nil {

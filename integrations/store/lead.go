@@ -137,7 +137,7 @@ WHERE id = (SELECT lead_id FROM idempotency_keys WHERE key = $1)`, n.Idempotency
 	stored, err := tx.Exec(ctx, insertLead,
 		l.ID, l.SessionID, mailbox.Key(l.Contact.Email), accepted(l), n.ContentKey, l.SubmittedAt,
 		l.InReview, l.Locale, l.Attribution.Source, l.Attribution.Campaign,
-		l.FirstAttribution.Source, l.FirstAttribution.Campaign, l.Estimate.Currency, l.Amount(),
+		l.FirstAttribution.Source, l.FirstAttribution.Campaign, l.Estimate.Currency, l.Estimate.Min,
 		l.Selections.ProjectType, n.Texts)
 	if err != nil {
 		return lead.Lead{}, false, err

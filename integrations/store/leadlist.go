@@ -24,7 +24,7 @@ func (s *Store) Leads(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error]
 				if !yield(l, nil) {
 					return
 				}
-				after = &Position{Amount: l.Amount(), SubmittedAt: l.SubmittedAt, ID: l.ID}
+				after = &Position{Amount: l.Estimate.Min, SubmittedAt: l.SubmittedAt, ID: l.ID}
 			}
 			if len(page) == 0 {
 				return

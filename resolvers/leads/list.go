@@ -182,7 +182,7 @@ func newLeadCounts(counts []store.WorkCount) *schema.LeadCounts {
 // otherwise reveal the rest by comparison.
 func positionText(f store.Filter, l lead.Lead) string {
 	return fmt.Sprintf("%t-%t %g %d %s", f.ByAmount, f.Newest,
-		l.Amount(), l.SubmittedAt.UnixMilli(), l.ID[:min(lead.ReferenceLength, len(l.ID))])
+		l.Estimate.Min, l.SubmittedAt.UnixMilli(), l.ID[:min(lead.ReferenceLength, len(l.ID))])
 }
 
 // idForm matches the beginning of a lead's id.

@@ -106,16 +106,3 @@ func TestUnitsOfOneSlugInTwoFields(t *testing.T) {
 		t.Errorf("the price %d became %d, with the quantities %+v", before, after, chosen.Quantities)
 	}
 }
-
-// The number that lists and sums of leads use is 0 without a price, whatever the stored range.
-func TestAmountToBeAgreed(t *testing.T) {
-	t.Parallel()
-	l := lead.Lead{Estimate: lead.Estimate{Min: 25_000, Max: 30_000}}
-	if l.Amount() != 25_000 {
-		t.Errorf("with a price: %v", l.Amount())
-	}
-	l.Price = &lead.Price{Unpriced: []string{"cleaning"}}
-	if l.Amount() != 0 {
-		t.Errorf("without one: %v", l.Amount())
-	}
-}

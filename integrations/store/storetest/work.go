@@ -216,7 +216,7 @@ func pageByPage(t *testing.T, db Store, f store.Filter) (got []int) {
 		page := all(t, db.Leads(t.Context(), f))
 		for _, l := range page[:min(f.Limit, len(page))] {
 			got = append(got, numberOf(l))
-			f.After = &store.Position{Amount: l.Amount(), SubmittedAt: l.SubmittedAt, ID: l.ID}
+			f.After = &store.Position{Amount: l.Estimate.Min, SubmittedAt: l.SubmittedAt, ID: l.ID}
 		}
 		if len(page) <= f.Limit {
 			return got
