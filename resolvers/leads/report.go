@@ -32,6 +32,7 @@ func (r *Resolver) LeadReport(
 		if groups[key] == nil {
 			groups[key] = newGroup(name)
 		}
+		groups[key].Name = max(groups[key].Name, name) // whatever the order of the leads
 		groups[key].add(l)
 		total.add(l)
 	})
