@@ -7,6 +7,7 @@ package crm
 import (
 	"context"
 	"strings"
+	"time"
 
 	"siteapi/integrations/lead"
 )
@@ -18,6 +19,7 @@ type Contact struct {
 	PDFURL      string
 	PageURL     string
 	ProjectType string // label of the project type; empty: unknown
+	TimeZone    *time.Location
 }
 
 // Contacts stores one contact per e-mail address, and one deal per lead. Every driver

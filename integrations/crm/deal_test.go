@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/crmtest"
@@ -53,7 +54,7 @@ func TestNewDeal(t *testing.T) {
 func TestErasedDeal(t *testing.T) {
 	t.Parallel()
 	l := leadtest.Filled()
-	deal := crm.NewDeal(crm.Contact{Lead: l, PDFURL: "https://site.example" + l.PDFPath()})
+	deal := crm.NewDeal(crm.Contact{Lead: l, PDFURL: "https://site.example" + l.PDFPath(), TimeZone: time.UTC})
 	maps.Copy(deal, crm.ErasedDeal(l.ID))
 	for property, value := range deal {
 		for _, personal := range append(l.Personal(), l.PDFPath()) {

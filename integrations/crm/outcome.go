@@ -23,7 +23,7 @@ type OutcomePage struct {
 	Until    time.Time // later pages contain no change before this time, by the CRM's clock
 }
 
-// Outcome is the outcome of the deal of a lead.
+// Outcome is the outcome of the deal of a lead. Its value is empty while the deal has none.
 type Outcome struct {
 	LeadID string
 	lead.Outcome

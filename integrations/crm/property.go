@@ -51,7 +51,7 @@ func (p Property) Quote() bool { return p.Label != "" }
 
 // Properties returns the properties that are filled from a lead. A test compares them
 // with the fields of a lead.
-func Properties() []Property { return properties(Contact{Lead: &lead.Lead{}}) }
+func Properties() []Property { return properties(Contact{Lead: &lead.Lead{}, TimeZone: time.UTC}) }
 
 // properties returns the properties with their values for a lead.
 func properties(c Contact) []Property {
@@ -193,7 +193,7 @@ func quoteProperties(c Contact) []Property {
 		{
 			"quote_consents", "consents.purpose", LongText,
 			"Quote: consents", "Consents requested from the visitor, with the answers.",
-			l.ConsentText(),
+			l.ConsentText(c.TimeZone),
 		},
 		{
 			PropLeadID, "id", Text,

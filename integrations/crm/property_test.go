@@ -42,13 +42,13 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 		if p.Field != "" && !slices.Contains(leadtest.Fields(), p.Field) {
 			t.Errorf("%s comes from the field %s, which leads do not have", p.Name, p.Field)
 		}
-		if got := crm.Changes(crm.Contact{Lead: leadtest.Filled(), PDFURL: "/", PageURL: "/"}, nil); got[p.Name] == "" {
+		if got := crm.Changes(crm.Contact{Lead: leadtest.Filled(), PDFURL: "/", PageURL: "/", TimeZone: time.UTC}, nil); got[p.Name] == "" {
 			t.Errorf("%s has no value for a complete lead", p.Name)
 		}
 	}
 
 	sent := func(l *lead.Lead) map[string]string {
-		return crm.Changes(crm.Contact{Lead: l, PDFURL: "/", PageURL: "/"}, nil)
+		return crm.Changes(crm.Contact{Lead: l, PDFURL: "/", PageURL: "/", TimeZone: time.UTC}, nil)
 	}
 	if !maps.Equal(sent(leadtest.Filled()), sent(leadtest.BeforeWork())) {
 		t.Error("integrations/crm/property.go: Properties include operator changes")
@@ -121,6 +121,13 @@ func TestChanges(t *testing.T) {
 				"quote_message": "", "quote_source": "", "quote_consents": "",
 				"quote_submitted_at": "2026-01-31T09:30:00.001Z",
 			},
+		},
+		"a consent is withdrawn on a day of the site's zone": {
+			func(s *lead.Lead) {
+				s.Consents = []lead.Consent{{Purpose: "news", Given: true, WithdrawnAt: new(s.SubmittedAt.Add(13 * time.Hour))}}
+			},
+			complete,
+			map[string]string{"quote_consents": "news: withdrawn 2026-02-01"},
 		},
 		"a price to be agreed clears the numbers": {
 			func(s *lead.Lead) { s.SubmittedAt, s.Estimate.Max = s.SubmittedAt.Add(time.Millisecond), 0 },

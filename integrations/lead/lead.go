@@ -102,11 +102,11 @@ type Consent struct {
 	WithdrawnAt *time.Time `json:"withdrawnAt,omitempty"` // nil if it was not withdrawn
 }
 
-// Answer returns the answer in words, such as "given".
-func (c Consent) Answer() string {
+// answer returns the answer in words, such as "given", with the day of a withdrawal in a zone.
+func (c Consent) answer(zone *time.Location) string {
 	switch {
 	case c.WithdrawnAt != nil:
-		return "withdrawn " + c.WithdrawnAt.UTC().Format(time.DateOnly)
+		return "withdrawn " + c.WithdrawnAt.In(zone).Format(time.DateOnly)
 	case !c.Given:
 		return "not given"
 	case !c.SiteWording:
@@ -230,11 +230,11 @@ type Lead struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// ConsentText returns the answers to consents on one line.
-func (l *Lead) ConsentText() string {
+// ConsentText returns the answers to consents on one line, with days in a zone.
+func (l *Lead) ConsentText(zone *time.Location) string {
 	texts := make([]string, len(l.Consents))
 	for i, c := range l.Consents {
-		texts[i] = c.Purpose + ": " + c.Answer()
+		texts[i] = c.Purpose + ": " + c.answer(zone)
 	}
 	return strings.Join(texts, "; ")
 }

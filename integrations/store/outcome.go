@@ -58,12 +58,17 @@ SET outcome = $2, won_amount = $3, won_currency = $4, outcome_at = $5, outcome_b
 func (s *Store) SetOutcome(
 	ctx context.Context, id string, o lead.Outcome, audit ...AuditEntry,
 ) error {
+	_, err := s.change(ctx, "storing an outcome", id, audit, outcomeChanged(id, o), setOutcome+` WHERE id = $1`,
+		outcomeColumns(o)...)
+	return err
+}
+
+// outcomeColumns returns the arguments of [setOutcome] after the id.
+func outcomeColumns(o lead.Outcome) []any {
 	if o.Value == "" {
 		o = lead.Outcome{At: o.At}
 	}
-	_, err := s.change(ctx, "storing an outcome", id, audit, outcomeChanged(id, o), setOutcome+` WHERE id = $1`,
-		o.Value, o.Amount, o.Currency, o.At, o.By, o.LossReason, o.LossNote)
-	return err
+	return []any{o.Value, o.Amount, o.Currency, o.At, o.By, o.LossReason, o.LossNote}
 }
 
 // outcomeChanged returns a function that notifies the targets of an outcome.
@@ -74,14 +79,15 @@ func outcomeChanged(id string, o lead.Outcome) func(context.Context, Tx) error {
 	}
 }
 
-// SetCRMOutcome stores the outcome of a lead's deal in the CRM. It returns ErrNotFound if
-// there is no such lead, it is in review or rejected, or the outcome does not apply: it must
-// be later than the lead and any earlier outcome, and no operator's outcome may be set.
+// SetCRMOutcome stores the outcome of a lead's deal in the CRM; one without a value clears
+// an earlier one. It returns ErrNotFound if there is no such lead, it is in review or
+// rejected, or the outcome does not apply: it must be later than the lead and any earlier
+// outcome, and no operator's outcome may be set.
 func (s *Store) SetCRMOutcome(ctx context.Context, id string, o lead.Outcome) error {
 	return s.write(ctx, "storing an outcome of the CRM", func(ctx context.Context, tx Tx) error {
 		n, err := tx.Exec(ctx, setOutcome+` WHERE id = $1 AND review = 0 AND submitted_at < $5
-AND outcome_at < $5 AND outcome_by = ''`,
-			id, o.Value, o.Amount, o.Currency, o.At, o.By, o.LossReason, o.LossNote)
+AND outcome_at < $5 AND outcome_by = '' AND (outcome <> '' OR $2 <> '')`,
+			append([]any{id}, outcomeColumns(o)...)...)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}

@@ -138,7 +138,7 @@ func (p *Pull) pages(ctx context.Context, known *Pulled) error {
 				return err
 			}
 			known.Set++
-			p.Count("crm_outcome", string(o.Value))
+			p.Count("crm_outcome", string(cmp.Or(o.Value, "NONE")))
 		}
 
 		if page.Until.After(known.Since) {

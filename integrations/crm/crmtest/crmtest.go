@@ -94,7 +94,10 @@ func Contact(email string, change func(*lead.Lead)) crm.Contact {
 	if change != nil {
 		change(s)
 	}
-	return crm.Contact{Lead: s, PDFURL: "https://site.example" + s.PDFPath(), PageURL: "https://site.example" + s.PagePath(), ProjectType: "Web application"}
+	return crm.Contact{
+		Lead: s, PDFURL: "https://site.example" + s.PDFPath(), PageURL: "https://site.example" + s.PagePath(),
+		ProjectType: "Web application", TimeZone: time.FixedZone("", 2*60*60),
+	}
 }
 
 // Want returns the properties of a new contact after the unchanged lead, except

@@ -103,15 +103,15 @@ func (d *Driver) outcomes(ctx context.Context, page *list[record]) (found []crm.
 		"propertiesWithHistory": []string{crm.PropDealStage, crm.PropDealAmount, crm.PropDealCurrency},
 	})
 	for _, r := range response {
-		if o := r.dealOutcome(); o.Value != "" && o.LeadID != "" {
+		if o := r.dealOutcome(); o.LeadID != "" {
 			found = append(found, o)
 		}
 	}
 	return found, err
 }
 
-// dealOutcome returns the outcome of a deal. Its value is empty in the first stage. A
-// corrected amount of a won deal is a later outcome.
+// dealOutcome returns the outcome of a deal. Its value is empty in the first stage, to which
+// people may move it back. A corrected amount of a won deal is a later outcome.
 func (r *record) dealOutcome() crm.Outcome {
 	values := r.values()
 	o := crm.Outcome{LeadID: values[crm.PropLeadID]}

@@ -63,12 +63,13 @@ func TestOutcomesOfDeals(t *testing.T) {
 		amount   float64 // 0: none
 		currency string
 	}{
-		"nobody has touched it":          {nil, "", 0, 0, ""},
-		"edited in the first stage":      {[]step{{"amount": "9", "dealname": "Shop"}}, "", 0, 0, ""},
+		"nobody has touched it":          {nil, "", 9, 0, ""},
+		"edited in the first stage":      {[]step{{"amount": "9", "dealname": "Shop"}}, "", 9, 0, ""},
 		"moved on":                       {[]step{stage("qualifiedtobuy")}, lead.Qualified, 10, 0, ""},
 		"moved on twice":                 {[]step{stage("qualifiedtobuy"), stage("8813")}, lead.Qualified, 11, 0, ""},
 		"the same stage written again":   {[]step{stage("qualifiedtobuy"), stage("qualifiedtobuy")}, lead.Qualified, 10, 0, ""},
-		"moved back":                     {[]step{stage("qualifiedtobuy"), stage("appointmentscheduled")}, "", 0, 0, ""},
+		"moved back":                     {[]step{stage("qualifiedtobuy"), stage("appointmentscheduled")}, "", 11, 0, ""},
+		"won by mistake and moved back":  {[]step{stage("closedwon"), stage("appointmentscheduled")}, "", 11, 0, ""},
 		"lost":                           {[]step{stage("closedlost")}, lead.Lost, 10, 0, ""},
 		"lost and opened again":          {[]step{stage("closedlost"), stage("qualifiedtobuy")}, lead.Qualified, 11, 0, ""},
 		"won at the estimate":            {[]step{stage("closedwon")}, lead.Won, 10, 12500, "EUR"},
@@ -92,15 +93,11 @@ func TestOutcomesOfDeals(t *testing.T) {
 			must(t, err)
 			found = append(found, page.Outcomes...)
 		}
-		var want []crm.Outcome
-		if tt.want != "" {
-			o := lead.Outcome{Value: tt.want, Currency: tt.currency, At: nine.Add(time.Duration(tt.hour-9) * time.Hour)}
-			if tt.amount != 0 {
-				o.Amount = &tt.amount
-			}
-			want = append(want, crm.Outcome{LeadID: crmtest.FirstID, Outcome: o})
+		want := lead.Outcome{Value: tt.want, Currency: tt.currency, At: nine.Add(time.Duration(tt.hour-9) * time.Hour)}
+		if tt.amount != 0 {
+			want.Amount = &tt.amount
 		}
-		if !reflect.DeepEqual(found, want) {
+		if !reflect.DeepEqual(found, []crm.Outcome{{LeadID: crmtest.FirstID, Outcome: want}}) {
 			t.Errorf("%s: %+v, want %+v", name, found, want)
 		}
 	}

@@ -33,9 +33,12 @@ func outcomes(t *testing.T, s Subject) {
 		stored   bool
 	}{
 		{1, lead.Won, false, id, false}, // not later than the lead
+		{2, "", false, id, false},       // there is none to clear
 		{2, lead.Qualified, false, id, true},
 		{2, lead.Qualified, false, id, false}, // a repetition
 		{3, lead.Won, false, id, true},
+		{4, "", false, id, true}, // the deal was moved back
+		{3, lead.Won, false, id, false},
 		{4, lead.Won, true, id, true},
 		{5, lead.Lost, false, id, false}, // after the operator's
 		{6, "", true, id, true},          // it is cleared

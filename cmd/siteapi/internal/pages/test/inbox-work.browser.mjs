@@ -178,10 +178,10 @@ test("leads are filtered by owner, status, source and amount, ordered by amount,
   await submit(service, person("Else", "Filter"), from("newsletter", 400_000));
   await operate(service, "mutation ($id: String!) { assignLeads(leads: [$id], owner: \"dan@example.com\") { changed } }", { id: small });
   const { page, faults } = await open(t, "#leads?search=filter");
-  const names = () => page.locator(".row strong").allInnerTexts();
+  const names = () => page.locator(".row strong").allTextContents();
   const shows = (...wanted) =>
     page.waitForFunction(
-      (text) => [...document.querySelectorAll(".row strong")].map((e) => e.innerText).join() === text,
+      (text) => [...document.querySelectorAll(".row strong")].map((e) => e.textContent).join() === text,
       wanted.map((name) => `${name} Filter`).join(),
     );
   await shows("Else", "Large", "Small");
@@ -268,7 +268,7 @@ test("a lead gets a day to come back to it, an answer and a reason of its loss, 
     await page.getByRole("row", { name: "moonlight" }).getByRole("link").nth(column).click();
     await page.getByRole("heading", { level: 1, name: `Leads ${names.length}` }).waitFor();
     await page.waitForFunction((n) => document.querySelectorAll(".row").length === n, names.length);
-    assert.deepEqual(await page.locator(".row strong").allInnerTexts(), names.map((name) => `${name} Report`));
+    assert.deepEqual(await page.locator(".row strong").allTextContents(), names.map((name) => `${name} Report`));
     await page.goBack();
   }
   for (const by of ["", "OWNER", "CAMPAIGN"]) { // without a choice by month

@@ -399,25 +399,22 @@ test("a login that has ended changes nothing, and the lead is still open after t
   const { page } = await open(t, `#leads?lead=${reference}`);
   await button(page, "Release it").waitFor();
 
-  // Only the release discovers that the login has ended: the page's own requests are held back.
-  let waiting = [];
-  await page.route("**/graphql", (route) =>
-    !waiting || /releaseLead/.test(route.request().postData()) ? route.continue() : waiting.push(route),
-  );
-  await browser.context.clearCookies();
-  await button(page, "Release it").click();
-  await page.getByText("Your login has ended. Nothing was changed").first().waitFor();
-  const late = waiting;
-  waiting = null;
-  await Promise.all(late.map((route) => route.continue()));
-  await logIn(page);
-  await page.getByRole("heading", { name: "Is this a person?" }).waitFor();
-
-  await browser.context.clearCookies(); // a download would say nothing
-  await button(page, "Excel").click();
-  await page.getByText("Your login has ended. Nothing was changed").first().waitFor();
-  await logIn(page);
-  await page.getByRole("heading", { name: "Is this a person?" }).waitFor();
+  // Only the click discovers that the login has ended: the page's own requests are held back. A download would say nothing.
+  for (const [name, operation] of [["Release it", /releaseLead/], ["Excel", /LeadCounts/]]) {
+    const own = [];
+    let send;
+    const clicked = new Promise((resolve) => (send = resolve));
+    const hold = (route) => (operation.test(route.request().postData()) ? clicked.then(() => route.continue()) : own.push(route));
+    await page.route("**/graphql", hold);
+    await browser.context.clearCookies();
+    await button(page, name).click();
+    send();
+    await page.getByText("Your login has ended. Nothing was changed").first().waitFor();
+    await page.unroute("**/graphql", hold);
+    await Promise.all(own.map((route) => route.abort()));
+    await logIn(page);
+    await page.getByRole("heading", { name: "Is this a person?" }).waitFor();
+  }
 
   await browser.context.setOffline(true);
   await page.getByRole("link", { name: "Funnel" }).click();
