@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -28,8 +28,11 @@ type money struct {
 	signFirst bool
 }
 
+// mostDigits is the maximum number of decimals of an amount of money.
+const mostDigits = 4
+
 // money returns the format of amounts in a currency, with cents only if one of them has
-// cents. The function shown reports whether a letter can be shown.
+// cents, also in a currency that is usually written without, such as RSD. The function shown reports whether a letter can be shown.
 func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) money {
 	printer := message.NewPrinter(w.tag)
 	m := money{printer: printer, sign: code, digits: 2, signFirst: w.CodeFirst}
@@ -44,7 +47,12 @@ func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) mo
 		}
 	}
 
-	if !slices.ContainsFunc(amounts, func(amount float64) bool { return amount != math.Trunc(amount) }) {
+	places := 0
+	for _, amount := range amounts {
+		_, fraction, _ := strings.Cut(strconv.FormatFloat(amount, 'f', -1, 64), ".")
+		places = max(places, len(fraction))
+	}
+	if m.digits = max(m.digits, min(places, mostDigits)); places == 0 {
 		m.digits = 0
 	}
 	if last, _ := utf8.DecodeLastRuneInString(m.sign); m.signFirst && unicode.IsLetter(last) {
@@ -184,9 +192,9 @@ func (w *Words) Amount(l *lead.Lead, amount float64) string {
 
 func everyLetter(rune) bool { return true }
 
-// decimal formats a number with at most four decimals, and with at least this many.
+// decimal formats a number with at most mostDigits decimals, and with at least this many.
 func (w *Words) decimal(f float64, least int) string {
-	format := number.Decimal(f, number.MinFractionDigits(least), number.MaxFractionDigits(4))
+	format := number.Decimal(f, number.MinFractionDigits(least), number.MaxFractionDigits(mostDigits))
 	return message.NewPrinter(w.tag).Sprint(format)
 }
 

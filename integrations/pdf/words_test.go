@@ -149,6 +149,9 @@ func TestSpan(t *testing.T) {
 		{"en", 1200.5, 1800, "USD", "$1,200.50 – $1,800.00"},
 		{"es", 1200.5, 1800, "USD", "1.200,50 – 1.800,00\u00a0$"},
 		{"en", 5000, 5000, "RON", "lei\u00a05,000"},
+		{"en", 1234.5, 2000, "RSD", "RSD\u00a01,234.5 – RSD\u00a02,000.0"}, // usually written without cents
+		{"en", 1234, 2000, "RSD", "RSD\u00a01,234 – RSD\u00a02,000"},
+		{"es", 0.125, 12, "BHD", "0,125 – 12,000\u00a0BHD"},
 		{"en", 0, 1e9, "JPY", "¥0 – ¥1,000,000,000"},
 		{"en", 100, 200, "INR", "INR\u00a0100 – INR\u00a0200"}, // The typeface has no rupee sign.
 		{"en", 100, 200, "nonsense🚀", "nonsense\u00a0100 – nonsense\u00a0200"},

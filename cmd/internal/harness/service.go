@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"siteapi/integrations/freeport"
 	"siteapi/schema"
 
 	cmsfile "siteapi/integrations/cms/file"
@@ -51,7 +51,7 @@ func New(binary, dir string, env ...string) *Service {
 	}
 
 	Check(os.MkdirAll(filepath.Join(dir, "data"), 0o750))
-	addr, admin := freeAddress(), freeAddress()
+	addr, admin := Must(freeport.Address()), Must(freeport.Address())
 
 	// Production refuses the unchanged sample content.
 	content := filepath.Join(dir, "own-content.json")
@@ -74,12 +74,6 @@ func New(binary, dir string, env ...string) *Service {
 			"RATE_LIMITS=off",
 		}, env...),
 	}
-}
-
-func freeAddress() string {
-	l := Must(net.Listen("tcp", "127.0.0.1:0")) //nolint:noctx // returns at once
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // Start starts the process without waiting for it.

@@ -2,9 +2,7 @@ package apptest
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"siteapi/integrations/freeport"
 )
 
 // DialAndSend opens a connection and sends text on it.
@@ -27,19 +27,12 @@ func DialAndSend(t *testing.T, r *Process, text string) net.Conn {
 	return c
 }
 
-// FreeAddress returns an address with a free port. The port is below those that systems give
-// to outgoing connections, since one of the other tests could take it until it is listened at.
+// FreeAddress returns an address with a free port.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
-	for {
-		address := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
-		l, err := net.Listen("tcp", address)
-		if err == nil {
-			must(t, l.Close())
-			return address
-		}
-		must(t, t.Context().Err())
-	}
+	address, err := freeport.Address()
+	must(t, err)
+	return address
 }
 
 // Serve runs another server until the end of the test, with additional environment

@@ -6,17 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/valkey-io/valkey-go"
+
+	"siteapi/integrations/freeport"
 )
 
 // ErrNoBinary means that neither valkey-server nor redis-server is installed.
@@ -28,7 +28,7 @@ const startTimeout = time.Minute
 // Server is one server process. Its port does not change when it is restarted.
 type Server struct {
 	binary, dir string
-	port        int
+	port        string
 	args        []string
 	cmd         *exec.Cmd // nil while it is stopped
 }
@@ -63,15 +63,13 @@ func New(dir string, args ...string) (*Server, error) {
 		}
 	}
 
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("finding a free port: %w", err)
-	}
-	return &Server{binary: binary, dir: dir, port: l.Addr().(*net.TCPAddr).Port, args: args}, l.Close()
+	address, err := freeport.Address()
+	_, port, _ := strings.Cut(address, ":")
+	return &Server{binary: binary, dir: dir, port: port, args: args}, err
 }
 
 // Addr returns the host and port.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+func (s *Server) Addr() string { return "127.0.0.1:" + s.port }
 
 // URL returns the address in the form of CACHE_URL.
 func (s *Server) URL() string { return "valkey://" + s.Addr() }
@@ -84,7 +82,7 @@ func (s *Server) Start() error {
 	}
 	logFile := filepath.Join(s.dir, "server.log")
 	cmd := exec.CommandContext(context.Background(), s.binary, append([]string{
-		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1",
+		"--port", s.port, "--bind", "127.0.0.1",
 		"--dir", s.dir, "--logfile", logFile,
 		"--save", "", "--appendonly", "no",
 	}, s.args...)...)

@@ -13,18 +13,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"siteapi/integrations/freeport"
 )
 
 // timeout is how long the server may take to start or to stop.
@@ -105,12 +107,9 @@ func (s *Server) initialize() error {
 		return fmt.Errorf("creating the cluster: %w\n%s", err, out)
 	}
 
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("finding a free port: %w", err)
-	}
-	_, s.port, _ = net.SplitHostPort(free.Addr().String())
-	return free.Close()
+	free, err := freeport.Address()
+	_, s.port, _ = strings.Cut(free, ":")
+	return err
 }
 
 // Remove kills a running server and removes its folder.

@@ -68,7 +68,7 @@ interface Range {
 /** A range of money, with cents if one of its bounds has any. */
 export function money({ min, max, currency }: Range): string {
   const whole = Number.isInteger(min) && Number.isInteger(max);
-  const format = numberFormat({ style: "currency", currency, ...(whole && { maximumFractionDigits: 0 }) });
+  const format = numberFormat({ style: "currency", currency, maximumFractionDigits: whole ? 0 : 4 });
   return min === max ? format.format(max) : format.formatRange(min, max);
 }
 
