@@ -59,7 +59,8 @@ func build() error {
 	defer func() { _ = lock.Unlock() }()
 
 	Binary = filepath.Join(dir, "siteapi")
-	cmd := exec.Command("go", "build", "-o", Binary, ".")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", Binary, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // like `make build`
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }
