@@ -729,7 +729,7 @@ type LeadPrice struct {
 	TaxNote string `json:"taxNote"`
 	// Identifies the price rules; null if it is unknown.
 	Revision *string `json:"revision"`
-	// Last day on which the price is valid, in `TIME_ZONE`, such as `2026-12-29`; null if it is unknown.
+	// Last day on which the price is valid, in `TIME_ZONE`; null if it is unknown.
 	ValidUntil *string `json:"validUntil"`
 	// Whether the client sent another range.
 	Differs bool `json:"differs"`
@@ -972,7 +972,7 @@ type QuoteEstimate struct {
 	Tax *QuoteTax `json:"tax"`
 	// The firm's note on taxes, in the requested language; null if there is none.
 	TaxNote *string `json:"taxNote"`
-	// Last day on which a quote made today is valid, in `TIME_ZONE`, such as `2026-12-23`; null if there is no price.
+	// Last day on which a quote made today is valid, in `TIME_ZONE`; null if there is no price.
 	ValidUntil *string `json:"validUntil"`
 	// Value to send with the quote as `estimate.revision`, so that the price is honored if it changes meanwhile; null if
 	// there is no price, if the price could not be stored, or in a preview.

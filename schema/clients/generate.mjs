@@ -20,7 +20,7 @@ const schema = parse(sdl);
 
 const config = {
   strictScalars: true,
-  scalars: { JSON: "unknown", DateTime: "string", Base64: "string" },
+  scalars: { JSON: "unknown", DateTime: "string", Date: "string", Base64: "string" },
   enumsAsTypes: true,
   immutableTypes: true,
   useTypeImports: true,

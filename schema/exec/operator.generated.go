@@ -3971,14 +3971,14 @@ func (ec *executionContext) _LeadPrice_validUntil(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+			return ec.marshalODate2ᚖstring(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
 func (ec *executionContext) fieldContext_LeadPrice_validUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadPrice", field, false, false, "String")
+	return graphql.NewScalarFieldContext("LeadPrice", field, false, false, "Date")
 }
 
 func (ec *executionContext) _LeadPrice_differs(ctx context.Context, field graphql.CollectedField, obj *schema.LeadPrice) (ret graphql.Marshaler) {

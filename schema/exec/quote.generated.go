@@ -423,14 +423,14 @@ func (ec *executionContext) _QuoteEstimate_validUntil(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
+			return ec.marshalODate2ᚖstring(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
 func (ec *executionContext) fieldContext_QuoteEstimate_validUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "String")
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "Date")
 }
 
 func (ec *executionContext) _QuoteEstimate_revision(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {

@@ -5260,8 +5260,8 @@ type LeadPrice {
   taxNote: String!
   "Identifies the price rules; null if it is unknown."
   revision: String
-  "Last day on which the price is valid, in ` + "`" + `TIME_ZONE` + "`" + `, such as ` + "`" + `2026-12-29` + "`" + `; null if it is unknown."
-  validUntil: String
+  "Last day on which the price is valid, in ` + "`" + `TIME_ZONE` + "`" + `; null if it is unknown."
+  validUntil: Date
   "Whether the client sent another range."
   differs: Boolean!
 }
@@ -6345,8 +6345,8 @@ type QuoteEstimate {
   tax: QuoteTax
   "The firm's note on taxes, in the requested language; null if there is none."
   taxNote: String
-  "Last day on which a quote made today is valid, in ` + "`" + `TIME_ZONE` + "`" + `, such as ` + "`" + `2026-12-23` + "`" + `; null if there is no price."
-  validUntil: String
+  "Last day on which a quote made today is valid, in ` + "`" + `TIME_ZONE` + "`" + `; null if there is no price."
+  validUntil: Date
   """
   Value to send with the quote as ` + "`" + `estimate.revision` + "`" + `, so that the price is honored if it changes meanwhile; null if
   there is no price, if the price could not be stored, or in a preview.
@@ -6501,6 +6501,9 @@ scalar JSON @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259")
 
 "A point in time, RFC 3339 in UTC, such as ` + "`" + `2026-01-31T09:30:00Z` + "`" + `."
 scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
+
+"A day, such as ` + "`" + `2026-12-29` + "`" + ` (` + "`" + `full-date` + "`" + ` in RFC 3339)."
+scalar Date @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")
 
 "Bytes, in standard base64 with padding (RFC 4648, section 4)."
 scalar Base64 @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc4648#section-4")

@@ -237,6 +237,7 @@ func scalar(name string) *jsonschema.Schema {
 		"Float":    {Type: "number", Format: "double"},
 		"Boolean":  {Type: "boolean"},
 		"DateTime": {Type: "string", Format: "date-time"},
+		"Date":     {Type: "string", Format: "date"},
 		"Base64":   {Type: "string", ContentEncoding: "base64"},
 		"String":   {Type: "string"},
 		"ID":       {Type: "string"},

@@ -11,6 +11,8 @@ export type Scalars = {
   Float: { input: number; output: number; }
   /** Bytes, in standard base64 with padding (RFC 4648, section 4). */
   Base64: { input: string; output: string; }
+  /** A day, such as `2026-12-29` (`full-date` in RFC 3339). */
+  Date: { input: string; output: string; }
   /** A point in time, RFC 3339 in UTC, such as `2026-01-31T09:30:00Z`. */
   DateTime: { input: string; output: string; }
   /** Any JSON value. */
@@ -1197,8 +1199,8 @@ export type LeadPrice = {
   readonly taxNote: Scalars['String']['output'];
   /** Identifies the price rules; null if it is unknown. */
   readonly revision?: Maybe<Scalars['String']['output']>;
-  /** Last day on which the price is valid, in `TIME_ZONE`, such as `2026-12-29`; null if it is unknown. */
-  readonly validUntil?: Maybe<Scalars['String']['output']>;
+  /** Last day on which the price is valid, in `TIME_ZONE`; null if it is unknown. */
+  readonly validUntil?: Maybe<Scalars['Date']['output']>;
   /** Whether the client sent another range. */
   readonly differs: Scalars['Boolean']['output'];
 };
@@ -2155,8 +2157,8 @@ export type QuoteEstimate = {
   readonly tax?: Maybe<QuoteTax>;
   /** The firm's note on taxes, in the requested language; null if there is none. */
   readonly taxNote?: Maybe<Scalars['String']['output']>;
-  /** Last day on which a quote made today is valid, in `TIME_ZONE`, such as `2026-12-23`; null if there is no price. */
-  readonly validUntil?: Maybe<Scalars['String']['output']>;
+  /** Last day on which a quote made today is valid, in `TIME_ZONE`; null if there is no price. */
+  readonly validUntil?: Maybe<Scalars['Date']['output']>;
   /**
    * Value to send with the quote as `estimate.revision`, so that the price is honored if it changes meanwhile; null if
    * there is no price, if the price could not be stored, or in a preview.

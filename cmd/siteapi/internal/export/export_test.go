@@ -3,12 +3,15 @@ package export
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/cmd/siteapi/internal/workbook"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
@@ -96,6 +99,36 @@ func TestWords(t *testing.T) {
 	for name, texts := range all {
 		if len(texts) != len(schema.Locales()) {
 			t.Errorf("words.json: %s has the languages %q", name, slices.Collect(maps.Keys(texts)))
+		}
+	}
+}
+
+// A cell is as the schema types its field, whatever its text looks like.
+func TestCellOfWorkbook(t *testing.T) {
+	t.Parallel()
+	e := exportLeads(t)
+	e.Zone = time.FixedZone("", 2*60*60)
+	table := workbookTable{Export: e, words: wordsIn("en")}
+	at := time.Date(2026, 12, 29, 23, 30, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		path  string
+		value any
+		want  any
+	}{
+		{"submittedAt", "2026-12-29T23:30:00Z", at.In(e.Zone)},
+		{"price.validUntil", "2026-12-29", workbook.Day(at.Truncate(24 * time.Hour))},
+		{"price.validUntil", nil, nil},
+		{"contact.company", "2026-12-29", "2026-12-29"},
+		{"message", "2026-12-29T23:30:00Z", "2026-12-29T23:30:00Z"},
+		{"contact.phone", "0721000111", "0721000111"},
+		{"estimate.min", 1200.5, 1200.5},
+		{"price.differs", true, "yes"},
+		{"state", "IN_REVIEW", "in-review"},
+		{"selections.features", []any{"blog", "seo"}, "blog, seo"},
+	} {
+		i := slices.IndexFunc(e.columns(), func(c column) bool { return c.path == tt.path })
+		if got := table.cell(e.columns()[i], tt.value); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %v is %#v, want %#v", tt.path, tt.value, got, tt.want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -69,18 +70,26 @@ func wordsIn(language schema.Locale) map[string]string {
 func (t *workbookTable) Write(entry any) error {
 	row := make([]any, len(t.columns))
 	for i, c := range t.columns {
-		switch v := operations.At(entry, c.path).(type) {
-		case nil, float64:
-			row[i] = v
-		default:
-			if at, isTime := t.time(c.field, v); isTime {
-				row[i] = at
-			} else {
-				row[i] = t.text(c.path, c.field, v)
-			}
-		}
+		row[i] = t.cell(c, operations.At(entry, c.path))
 	}
 	return t.out.Write(row)
+}
+
+// cell returns the value of a column as a spreadsheet knows it: a number, a time, a day or a
+// text.
+func (t *workbookTable) cell(c column, value any) any {
+	switch v := value.(type) {
+	case nil, float64:
+		return v
+	case string:
+		if at, isTime := t.time(c.field, v); isTime {
+			return at
+		}
+		if day, err := time.Parse(time.DateOnly, v); err == nil && c.field.Definition.Type.NamedType == "Date" {
+			return workbook.Day(day)
+		}
+	}
+	return t.text(c.path, c.field, value)
 }
 
 // Close implements [Table].

@@ -35,6 +35,7 @@ const MaxRows = 1 << 20
 const (
 	styleText = iota + 1
 	styleTime
+	styleDay
 	styleNumber
 	styleHeading
 )
@@ -64,7 +65,10 @@ var parts = [][2]string{
 <Relationship Id="rId2" Type="` + kinds + `/styles" Target="styles.xml"/>
 </Relationships>`},
 	{"xl/styles.xml", `<styleSheet xmlns="` + main + `">
-<numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd\ hh:mm"/></numFmts>
+<numFmts count="2">
+<numFmt numFmtId="164" formatCode="yyyy\-mm\-dd\ hh:mm"/>
+<numFmt numFmtId="165" formatCode="yyyy\-mm\-dd"/>
+</numFmts>
 <fonts count="2">
 <font><sz val="11"/><name val="Calibri"/></font>
 <font><b/><sz val="11"/><name val="Calibri"/></font>
@@ -72,10 +76,11 @@ var parts = [][2]string{
 <fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>
 <borders count="1"><border/></borders>
 <cellStyleXfs count="1"><xf/></cellStyleXfs>
-<cellXfs count="5">
+<cellXfs count="6">
 <xf xfId="0"/>
 <xf xfId="0" numFmtId="49" applyNumberFormat="1"/>
 <xf xfId="0" numFmtId="164" applyNumberFormat="1"/>
+<xf xfId="0" numFmtId="165" applyNumberFormat="1"/>
 <xf xfId="0" numFmtId="4" applyNumberFormat="1"/>
 <xf xfId="0" fontId="1" applyFont="1"/>
 </cellXfs>
@@ -128,7 +133,10 @@ func New(w io.Writer, name string, headings []string) (*Writer, error) {
 	return b, nil
 }
 
-// Write adds a row of texts, numbers and times. A time is shown as it is on the clocks of its
+// Day is a cell with the day of a time.
+type Day time.Time
+
+// Write adds a row of texts, numbers, times and days. A time is shown as it is on the clocks of its
 // time zone. nil is an empty cell. It fails if the sheet already has MaxRows.
 func (b *Writer) Write(row []any) error {
 	if b.rows++; b.rows > MaxRows {
@@ -146,6 +154,8 @@ func (b *Writer) Write(row []any) error {
 			b.number(styleNumber, v)
 		case time.Time:
 			b.number(styleTime, serial(v))
+		case Day:
+			b.number(styleDay, serial(time.Time(v)))
 		default:
 			return fmt.Errorf("a cell of a workbook has the type %T", v)
 		}
