@@ -3,6 +3,7 @@
 package leadwebhook
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -27,8 +28,9 @@ type Options struct {
 	// rotated.
 	Secrets []string
 
-	// Slack posts a message instead of the event.
-	Slack bool
+	// Slack posts a message instead of the event, with days in TimeZone; nil: UTC.
+	Slack    bool
+	TimeZone *time.Location
 
 	// Observe is passed to the HTTP client. It may be nil.
 	Observe func(ctx context.Context, c upstream.Call)
@@ -39,6 +41,7 @@ type Webhook struct {
 	endpoint *upstream.Endpoint
 	signer   event.Signer
 	slack    bool
+	zone     *time.Location
 }
 
 // Announcement is a lead with the reference and links that receivers show.
@@ -60,7 +63,7 @@ func New(o Options) (*Webhook, error) {
 		return nil, err
 	}
 	signer, err := event.NewSigner(o.Secrets)
-	return &Webhook{endpoint, signer, o.Slack}, err
+	return &Webhook{endpoint, signer, o.Slack, cmp.Or(o.TimeZone, time.UTC)}, err
 }
 
 // Announce posts a lead. Every attempt has the same number, which is part of the event's id.
@@ -69,7 +72,7 @@ func (h *Webhook) Announce(ctx context.Context, number int64, a Announcement) er
 	a.Outcome = lead.Outcome{} // It belongs to operators.
 
 	if h.slack {
-		text, err := message(&a)
+		text, err := h.message(&a)
 		if err != nil {
 			return err
 		}
@@ -127,11 +130,12 @@ var messageText string
 // becoming mentions, or links that hide their addresses. Characters of Slack's markup are
 // replaced by look-alikes, for receivers that format everything; underscores only in names,
 // because addresses may contain them.
-func message(a *Announcement) (string, error) {
+func (h *Webhook) message(a *Announcement) (string, error) {
 	t, err := template.New("message").Funcs(template.FuncMap{
-		"line":   lead.OneLine,
-		"name":   func(text string) string { return strings.ReplaceAll(lead.OneLine(text), "_", "ˍ") },
-		"amount": func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) },
+		"line":     lead.OneLine,
+		"name":     func(text string) string { return strings.ReplaceAll(lead.OneLine(text), "_", "ˍ") },
+		"amount":   func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) },
+		"consents": func() string { return a.ConsentText(h.zone) },
 		"words": func(s lead.PriceStatus) string {
 			return strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
 		},

@@ -136,13 +136,15 @@ func TestEvent(t *testing.T) {
 func TestMessage(t *testing.T) {
 	t.Parallel()
 	address, got := receiver(t)
-	h := webhook(t, leadwebhook.Options{URL: address, Slack: true})
+	h := webhook(t, leadwebhook.Options{URL: address, Slack: true, TimeZone: time.FixedZone("", 2*60*60)})
 
 	// The name has a line separator, and a character that reverses the text after it.
-	odd, unpriced := newLead(), newLead()
+	odd, unpriced, withdrawn := newLead(), newLead(), newLead()
 	odd.Contact.FirstName, odd.Estimate.Min = "*Ana*\u2028_Maria_\u202e", 0.4
 	unpriced.Estimate.Min, unpriced.Estimate.Max = 0, 0
-	for _, l := range []leadwebhook.Announcement{odd, unpriced} {
+	at := time.Date(2026, 12, 31, 22, 0, 0, 0, time.UTC)
+	withdrawn.Consents = []lead.Consent{{Purpose: "news", Given: true, WithdrawnAt: &at}}
+	for _, l := range []leadwebhook.Announcement{odd, unpriced, withdrawn} {
 		must(t, h.Announce(t.Context(), 1, l))
 	}
 
@@ -155,8 +157,10 @@ func TestMessage(t *testing.T) {
 		message.header.Get("Webhook-Id") != "" {
 		t.Errorf("sent %s", plain)
 	}
-	if text := (<-got).body; !strings.Contains(text, `blog, to be agreed\n`) {
-		t.Errorf("sent %s", text)
+	for _, want := range []string{`blog, to be agreed\n`, `news: withdrawn 2027-01-01\n`} {
+		if text := (<-got).body; !strings.Contains(text, want) {
+			t.Errorf("sent %s, want %s", text, want)
+		}
 	}
 }
 

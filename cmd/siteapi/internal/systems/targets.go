@@ -27,10 +27,11 @@ func (o Opener) LeadWebhook() (queue.Send, error) {
 	}
 
 	webhook, err := leadwebhook.New(leadwebhook.Options{
-		URL:     o.Settings.LeadWebhookURL,
-		Secrets: o.Settings.LeadWebhookSecrets,
-		Slack:   o.Settings.LeadWebhookFormat == "slack",
-		Observe: o.Metrics.Call,
+		URL:      o.Settings.LeadWebhookURL,
+		Secrets:  o.Settings.LeadWebhookSecrets,
+		Slack:    o.Settings.LeadWebhookFormat == "slack",
+		TimeZone: o.Settings.TimeZone,
+		Observe:  o.Metrics.Call,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
