@@ -167,21 +167,22 @@ WHERE id = $1 AND (SELECT count(*) FROM lead_notes WHERE lead_id = $1) < $5`,
 	return err
 }
 
-const setAnswered = `UPDATE leads SET answered_at = $2 WHERE id = $1 AND answered_at = 0`
-
 // answered returns a function that stores when a person answered a lead, unless one
 // answered it before.
 func answered(id string, at time.Time) func(context.Context, Tx) error {
 	return func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, setAnswered, id, at)
+		_, err := tx.Exec(ctx, `UPDATE leads SET answered_at = $2 WHERE id = $1 AND answered_at = 0`, id, at)
 		return err
 	}
 }
 
-// SetAnswered stores when a person first answered a lead. It returns false if that is
-// already stored.
+// SetAnswered stores when a person first answered a lead, as with a mail, and records the
+// first such answer in the audit, also of a lead that a status or a note answered before. It
+// returns false if that is already recorded.
 func (s *Store) SetAnswered(ctx context.Context, id string, at time.Time, audit ...AuditEntry) (bool, error) {
-	return s.change(ctx, "storing the first answer to a lead", id, audit, nil, setAnswered, at)
+	return s.change(ctx, "storing the first answer to a lead", id, audit, nil,
+		`UPDATE leads SET answered_at = CASE answered_at WHEN 0 THEN $2 ELSE answered_at END
+WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM audit WHERE lead = $1 AND action = 'ANSWERED')`, at)
 }
 
 // due is the SQL condition for leads whose time of the follow-up has come. They are few and

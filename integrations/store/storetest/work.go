@@ -149,7 +149,9 @@ func answers(t *testing.T, s Subject) {
 		return db.AddNote(t.Context(), id, lead.Note{At: at, Text: "called"})
 	}
 	mail := func(id string, at time.Time) error {
-		_, err := db.SetAnswered(t.Context(), id, at)
+		recorded := entry(0, id)
+		recorded.Action, recorded.At = "ANSWERED", at
+		_, err := db.SetAnswered(t.Context(), id, at, recorded)
 		return err
 	}
 	for i, tt := range []struct {
@@ -163,6 +165,8 @@ func answers(t *testing.T, s Subject) {
 		{[]func(string, time.Time) error{status(lead.StatusNew)}, 0},
 		{[]func(string, time.Time) error{status(lead.StatusClosed), status(lead.StatusNew)}, 0}, // by mistake
 		{[]func(string, time.Time) error{note, status(lead.StatusClosed), status(lead.StatusNew), note}, 1},
+		{[]func(string, time.Time) error{status(lead.StatusClosed), mail, status(lead.StatusNew)}, 2},
+		{[]func(string, time.Time) error{mail, status(lead.StatusClosed), mail, status(lead.StatusNew)}, 1},
 	} {
 		n := Lead(i)
 		n.Lead.InReview = i == 4

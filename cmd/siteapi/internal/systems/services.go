@@ -98,6 +98,7 @@ func (o Opener) OutOfReach() []string {
 	list := []string{
 		"backups until they are removed: after a restore, erase again",
 		"copies made by users: exports, downloaded PDFs, e-mails",
+		"data in a CMS or CRM that was used before this one: erase it there",
 	}
 
 	s := o.Settings

@@ -209,7 +209,7 @@ function ContactCard({ lead, change }: LeadProps) {
   const mailTo = mail?.email ?? contact?.email; // an operator may have corrected it
   const subject = encodeURIComponent(`${mailSubject[lead.locale ?? "en"]} ${lead.reference}`);
   const answered = () => {
-    if (may("SALES") && !lead.answeredAt) change(ask(MarkLeadAnsweredDocument, { id: lead.id })).catch(() => undefined);
+    if (may("SALES")) change(ask(MarkLeadAnsweredDocument, { id: lead.id })).catch(() => undefined);
   };
   const inCRM = lead.deliveries?.some(({ target, state }) => target === "CRM" && state === "DELIVERED");
   return (

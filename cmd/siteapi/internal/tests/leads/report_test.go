@@ -153,8 +153,8 @@ func TestAnswersAndFollowUps(t *testing.T) {
 		{`setLeadFollowUp(lead: "` + id + `", at: "2027-01-11") { lead`, "BAD_USER_INPUT"}, // no time
 		{`setLeadFollowUp(lead: "nosuch12") { lead`, "NOT_FOUND"},
 		{`markLeadAnswered(lead: "nosuch12") { lead`, "NOT_FOUND"},
-		{`markLeadAnswered(lead: "` + lead.Reference(id) + `") { lead`, "true true 0"},
 		{`setLeadStatuses(leads: ["` + id + `"], status: CLOSED) { leads`, "true true 0"},
+		{`markLeadAnswered(lead: "` + lead.Reference(id) + `") { lead`, "true true 0"},
 		{`setLeadStatuses(leads: ["` + id + `"], status: NEW) { leads`, "true true 0"}, // the mail remains
 		{`setLeadFollowUp(lead: "` + id + `") { lead`, "true false 0"},
 		{`setLeadFollowUp(lead: "` + id + `", at: null) { lead`, "true false 0"},

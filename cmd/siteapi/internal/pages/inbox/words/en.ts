@@ -617,6 +617,8 @@ export const en = {
       "backups until they are removed: after a restore, erase again",
     "copies made by users: exports, downloaded PDFs, e-mails":
       "copies made by users: exports, downloaded PDFs, e-mails",
+    "data in a CMS or CRM that was used before this one: erase it there":
+      "data in a CMS or CRM that was used before this one: erase it there",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "data stored by the receiver at LEAD_WEBHOOK_URL",
     "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
       "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one",

@@ -608,6 +608,8 @@ export const es: Words = {
       "copias de seguridad: lo conservan hasta que se eliminen; tras restaurar una copia, borrar otra vez",
     "copies made by users: exports, downloaded PDFs, e-mails":
       "copias hechas por personas: exportaciones, PDF descargados, correos",
+    "data in a CMS or CRM that was used before this one: erase it there":
+      "los datos en un CMS o CRM que se usaba antes: bórrelos allí",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "lo que guarda el receptor de LEAD_WEBHOOK_URL",
     "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
       "documentos y negocios de solicitudes que la retención borró, si la dirección se tecleó mal y se corrigió: busque la tecleada",

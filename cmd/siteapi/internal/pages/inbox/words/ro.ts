@@ -608,6 +608,8 @@ export const ro: Words = {
       "copiile de siguranță: păstrează datele până sunt eliminate; după o restaurare, șterge din nou",
     "copies made by users: exports, downloaded PDFs, e-mails":
       "copiile făcute de oameni: exporturi, PDF-uri descărcate, e-mailuri",
+    "data in a CMS or CRM that was used before this one: erase it there":
+      "datele dintr-un CMS sau CRM folosit înainte: ștergeți-le acolo",
     "data stored by the receiver at LEAD_WEBHOOK_URL": "ce păstrează destinatarul de la LEAD_WEBHOOK_URL",
     "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
       "documente și tranzacții ale cererilor șterse de retenție, dacă adresa a fost tastată greșit și corectată: căutați-o pe cea tastată",
