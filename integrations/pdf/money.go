@@ -32,7 +32,8 @@ type money struct {
 const mostDigits = 4
 
 // money returns the format of amounts in a currency, with cents only if one of them has
-// cents, also in a currency that is usually written without, such as RSD. The function shown reports whether a letter can be shown.
+// cents, also in a currency that is usually written without, such as RSD. The function
+// shown reports whether a letter can be shown.
 func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) money {
 	printer := message.NewPrinter(w.tag)
 	m := money{printer: printer, sign: code, digits: 2, signFirst: w.CodeFirst}
