@@ -77,6 +77,9 @@ func TestDealPerLead(t *testing.T) {
 			return hanging == len(ids)-1
 		})
 	}
+	for _, id := range ids {
+		s.Reaches(id, "sales_mail", "delivered") // one that is being sent would wait for an hour
+	}
 	if err := s.End(syscall.SIGKILL); err == nil {
 		t.Fatal("the process was not killed")
 	}
