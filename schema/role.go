@@ -2,22 +2,14 @@ package schema
 
 import "slices"
 
-// includedRoles is the table of roles: each with all others whose permissions it includes.
-// A role that is not listed may do nothing.
-func includedRoles() map[Role][]Role {
-	return map[Role][]Role{
-		RoleViewer: {},
-		RoleSales:  {RoleViewer},
-		RoleAdmin:  {RoleViewer, RoleSales},
-	}
-}
-
-// Included returns the roles whose permissions a role has, with itself.
+// Included returns the roles whose permissions a role has, with itself. A role that is not
+// listed here may do nothing.
 func (e Role) Included() []Role {
-	if others, listed := includedRoles()[e]; listed {
-		return append(others, e)
-	}
-	return []Role{}
+	return map[Role][]Role{
+		RoleViewer: {RoleViewer},
+		RoleSales:  {RoleViewer, RoleSales},
+		RoleAdmin:  {RoleViewer, RoleSales, RoleAdmin},
+	}[e]
 }
 
 // Includes reports whether a role has all permissions of another one.

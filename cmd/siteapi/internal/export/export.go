@@ -9,8 +9,6 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
@@ -30,10 +28,11 @@ type Table interface {
 	Close() error
 }
 
-// page is a page of entries, or the error of the last one. The entries are decoded while the
-// next page is fetched.
+// page is a page of entries, or the error of the last one.
 type page struct {
-	Edges    jsontext.Value `json:"edges"`
+	Edges []struct {
+		Node any `json:"node"`
+	} `json:"edges"`
 	PageInfo struct {
 		HasNextPage bool   `json:"hasNextPage"`
 		EndCursor   string `json:"endCursor"`
@@ -59,17 +58,11 @@ func (e Export) Write(ctx context.Context, arguments map[string]any, open func()
 		if p.err == nil && to == nil {
 			to, p.err = open()
 		}
-		var edges []struct {
-			Node any `json:"node"`
-		}
-		if p.err == nil {
-			p.err = jsonv2.Unmarshal(p.Edges, &edges)
-		}
 		if p.err != nil {
 			return p.err
 		}
 
-		for _, edge := range edges {
+		for _, edge := range p.Edges {
 			if err := to.Write(edge.Node); err != nil {
 				return err
 			}
@@ -120,11 +113,10 @@ func (e Export) columns() []column {
 }
 
 // time returns the value of a field in the zone of the file, and whether it is a time.
-func (e Export) time(field *ast.Field, value any) (at time.Time, isTime bool) {
+func (e Export) time(field *ast.Field, text string) (at time.Time, isTime bool) {
 	if field.Definition.Type.NamedType != "DateTime" {
 		return at, false
 	}
-	text, _ := value.(string)
 	at, err := time.Parse(time.RFC3339, text)
 	return at.In(e.Zone), err == nil
 }

@@ -85,8 +85,10 @@ func (t *workbookTable) cell(c column, value any) any {
 		if at, isTime := t.time(c.field, v); isTime {
 			return at
 		}
-		if day, err := time.Parse(time.DateOnly, v); err == nil && c.field.Definition.Type.NamedType == "Date" {
-			return workbook.Day(day)
+		if c.field.Definition.Type.NamedType == "Date" {
+			if day, err := time.Parse(time.DateOnly, v); err == nil {
+				return workbook.Day(day)
+			}
 		}
 	}
 	return t.text(c.path, c.field, value)

@@ -5,7 +5,6 @@ package workbook
 import (
 	"archive/zip"
 	"bufio"
-	"bytes"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -108,9 +107,11 @@ func New(w io.Writer, name string, headings []string) (*Writer, error) {
 		return flate.NewWriter(w, flate.BestSpeed)
 	})
 
-	book := `<workbook xmlns="` + main + `" xmlns:r="` + kinds + `"><sheets><sheet name="` + escape(name) +
-		`" sheetId="1" r:id="rId1"/></sheets></workbook>`
-	for _, part := range append(parts[:len(parts):len(parts)], [2]string{"xl/workbook.xml", book}) {
+	var book strings.Builder
+	book.WriteString(`<workbook xmlns="` + main + `" xmlns:r="` + kinds + `"><sheets><sheet name="`)
+	escape(&book, name)
+	book.WriteString(`" sheetId="1" r:id="rId1"/></sheets></workbook>`)
+	for _, part := range append(parts[:len(parts):len(parts)], [2]string{"xl/workbook.xml", book.String()}) {
 		content, err := file.Create(part[0])
 		if err == nil {
 			_, err = io.WriteString(content, header+part[1])
@@ -174,7 +175,9 @@ func (b *Writer) Close() error {
 }
 
 func (b *Writer) text(style int, s string) {
-	b.raw(`<c s="`, strconv.Itoa(style), `" t="inlineStr"><is><t xml:space="preserve">`, escape(shortened(s)), `</t></is></c>`)
+	b.raw(`<c s="`, strconv.Itoa(style), `" t="inlineStr"><is><t xml:space="preserve">`)
+	escape(b.sheet, shortened(s))
+	b.raw(`</t></is></c>`)
 }
 
 func (b *Writer) number(style int, n float64) {
@@ -218,9 +221,9 @@ func shortened(s string) string {
 // escaped matches what readers of a workbook take for an escaped character, such as _x0041_.
 var escaped = regexp.MustCompile(`_(x[0-9A-Fa-f]{4}_)`)
 
-// escape encodes a text for XML. Characters that XML does not have are removed, except for
+// escape writes a text as XML. Characters that XML does not have are removed, except for
 // carriage returns, which the format can escape.
-func escape(s string) string {
+func escape(w io.Writer, s string) {
 	if strings.Contains(s, "_x") {
 		s = escaped.ReplaceAllString(s, "_x005F_$1")
 	}
@@ -231,7 +234,5 @@ func escape(s string) string {
 		return r
 	}, s)
 
-	var text bytes.Buffer
-	_ = xml.EscapeText(&text, []byte(strings.ReplaceAll(s, "\r", "_x000D_"))) // a buffer returns no error
-	return text.String()
+	_ = xml.EscapeText(w, []byte(strings.ReplaceAll(s, "\r", "_x000D_"))) // a writer repeats its first error
 }

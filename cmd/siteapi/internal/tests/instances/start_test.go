@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -246,6 +247,7 @@ func TestUnreadLog(t *testing.T) {
 // A service stops by SIGHUP as by SIGTERM, unless that was ignored at its start.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else the service ignores it if these tests run with nohup
 	r := apptest.Launch(t, t.TempDir())
 	if err := r.End(syscall.SIGHUP); err != nil {
 		t.Errorf("stopping: %v", err)
