@@ -9,6 +9,8 @@
 //
 //	name p50 value p95 value ms (goal)
 //
+// The workbook of all these leads is a line with its time alone.
+//
 // The ratio of value to baseline is the median of the rounds. For reads, each server uses
 // one processor and the load on 32 connections the other. Figures that wait for the disk
 // use both. Data is written to the folder for temporary files.

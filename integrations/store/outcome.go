@@ -35,6 +35,7 @@ func (s *Store) Report(ctx context.Context, since, until time.Time, each func(Re
 	c.add("review = 0")
 	c.given("submitted_at >= ?", since)
 	c.given("submitted_at < ?", until)
+
 	err := s.db.Query(ctx, "SELECT submitted_at, answered_at, last_source AS source, last_campaign AS campaign, owner, "+
 		result+" AS result, coalesce(won_amount, 0) AS won_amount, won_currency, "+
 		"("+answeredInTime+") AS answered_in_time FROM leads"+c.where(), c.args, func(scan Scan) error {

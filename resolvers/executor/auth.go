@@ -74,6 +74,7 @@ func (g *guard) personal(ctx context.Context, parent any, next graphql.Resolver)
 		caller.Operator = operator
 		ctx = request.WithCaller(ctx, caller)
 	}
+
 	if caller.Operator.Role.Includes(schema.RoleSales) {
 		return next(ctx)
 	}

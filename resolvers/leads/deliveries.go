@@ -241,6 +241,7 @@ func (r *Resolver) retriable(
 			return nil, err
 		}
 	}
+
 	if all && state == nil {
 		refused, err := r.Store.ListDeliveries(ctx, store.DeliveryFilter{
 			States: []lead.DeliveryState{lead.NotSent},
@@ -252,6 +253,7 @@ func (r *Resolver) retriable(
 		}
 		list = append(list, refused...)
 	}
+
 	for _, id := range ids {
 		d, err := r.delivery(ctx, id)
 		if err != nil {

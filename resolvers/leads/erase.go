@@ -407,6 +407,7 @@ func (e *erasure) person(dryRun bool) crm.Erasure {
 			return err == nil, err
 		},
 	}
+
 	for _, id := range e.known {
 		person.Leads[id] = lead.Records{}
 	}

@@ -129,6 +129,7 @@ func showsPersonal(ctx context.Context) bool {
 // that others than these were given: they may have a name or an address.
 func ListDetail(ctx context.Context, n int) map[string]any {
 	detail := map[string]any{"count": n}
+
 	for name, value := range arguments(ctx) {
 		switch name {
 		case "first", "after", "sort", "dryRun", "export": // they select no leads

@@ -109,6 +109,7 @@ func fit(v *lead.Visit) (dropped []string) {
 		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
 		return encoded(state)+len(v.Hints.Email) > maxStateBytes
 	}
+
 	if len(v.Selections.Quantities) > 0 && tooLarge() {
 		v.Selections.Quantities = nil
 		dropped = append(dropped, "selections.quantities")

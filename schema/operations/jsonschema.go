@@ -292,6 +292,7 @@ func describeBounds(description string, typ *ast.Type, d *ast.Directive) string 
 	if d == nil {
 		return words
 	}
+
 	for _, bound := range [][3]string{ // the last is how the description itself may say it
 		{"notAbove", " Must not be above `%s`.", "not above `%s`"},
 		{"maxItems", " At most %s items.", "at most %s"},
@@ -301,6 +302,7 @@ func describeBounds(description string, typ *ast.Type, d *ast.Directive) string 
 		if v == nil || typ.Elem == nil && bound[0] != "notAbove" {
 			continue
 		}
+
 		said := strings.ToLower(fmt.Sprintf(bound[2], v.Value.Raw))
 		ofTimes := strings.ReplaceAll(said, "above", "after")
 		if lower := strings.ToLower(words); !strings.Contains(lower, said) && !strings.Contains(lower, ofTimes) {

@@ -246,6 +246,7 @@ func (d *Driver) deleteContact(ctx context.Context, id string) error {
 		Path:   d.contacts + "/gdpr-delete",
 		Body:   map[string]string{"objectId": id},
 	})
+
 	switch {
 	case err != nil:
 		return err

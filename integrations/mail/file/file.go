@@ -34,6 +34,7 @@ func (d *Driver) Send(ctx context.Context, m *mail.Message) error {
 	if err != nil {
 		return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Detail: err.Error()}
 	}
+
 	if err = ctx.Err(); err == nil {
 		err = os.MkdirAll(d.dir, 0o700)
 	}

@@ -50,7 +50,10 @@ func (a *App) newHandlers(open systems.Opener) (h queue.Handlers, err error) {
 		lead.CRM: func(ctx context.Context, t *queue.Try) error {
 			site := a.settings.SiteURL
 			c := crm.Contact{
-				Lead: t.Lead, PDFURL: site + t.PDFPath(), PageURL: site + t.PagePath(), TimeZone: a.settings.TimeZone,
+				Lead:     t.Lead,
+				PDFURL:   site + t.PDFPath(),
+				PageURL:  site + t.PagePath(),
+				TimeZone: a.settings.TimeZone,
 			}
 			if snap, err := a.content.ReadSoon(ctx, a.settings.SalesLocale); err == nil {
 				c.ProjectType = snap.Labels[t.Selections.ProjectType]

@@ -105,10 +105,12 @@ func (r *document) export(ctx context.Context, run runner, w io.Writer) error {
 			return run(ctx, r.op, variables)
 		},
 	}
+
 	language, refused := export.Language(r.language)
 	if refused != nil {
 		return r.refusal(refused)
 	}
+
 	err := e.Write(ctx, r.arguments, func() (export.Table, error) {
 		if r.xlsx {
 			return e.Workbook(w, language)

@@ -69,6 +69,7 @@ type badRequestError struct{ error }
 func (s *SignIn) authorizationOf(r *http.Request) (asked authorization, err error) {
 	in := r.URL.Query()
 	c, err := s.clientOf(r.Context(), in.Get("client_id"))
+
 	switch {
 	case err != nil:
 	case len(r.URL.RawQuery) > maxQuery, repeats(in):
@@ -85,6 +86,7 @@ func (s *SignIn) authorizationOf(r *http.Request) (asked authorization, err erro
 	if err != nil {
 		return asked, &schema.Error{Code: schema.CodeBadUserInput, Err: badRequestError{loggable(err)}}
 	}
+
 	return authorization{
 		Client:    c,
 		Redirect:  in.Get("redirect_uri"),

@@ -32,6 +32,7 @@ func (o Opener) Mails(d leadmail.Deps) *leadmail.Service {
 		Visitors:    s.VisitorMail,
 		RefuseTests: s.Environment != config.Development,
 	}
+
 	if s.RateLimits {
 		d.PerHour = s.VisitorMailsPerHour
 	}

@@ -76,6 +76,7 @@ type LeadParts struct {
 // Leads returns the resolver of the leads.
 func (o Opener) Leads(p LeadParts) *leads.Resolver {
 	stored := p.Data.Store
+
 	return &leads.Resolver{
 		Operators:  &operators.Resolver{Store: stored, Tokens: o.Settings.NamedTokens, Log: o.Log, Now: time.Now},
 		Store:      stored,
