@@ -16,30 +16,6 @@ import (
 	"siteapi/schema"
 )
 
-// States of a place in the receipt.
-const (
-	placeUnknown = schema.ErasureStateUnknown
-	placeEmpty   = schema.ErasureStateNothingThere
-	placeFound   = schema.ErasureStateFound
-	placeErased  = schema.ErasureStateErased
-	placeFailed  = schema.ErasureStateFailed
-	placeKept    = schema.ErasureStateKept
-	// Its receiver is notified of the erasure.
-	placeAnnounced = schema.ErasureStateAnnounced
-)
-
-// place is a system that may store data about an address, with its entry in the receipt.
-type place struct {
-	schema.ErasurePlace
-	find    counting            // counts the data; nil: not searchable
-	erase   counting            // may also erase and count data that find missed
-	end     schema.ErasureState // the state after the erasure, if data was found
-	remains []string            // what stays there, in words
-}
-
-// counting finds or erases data about an address and returns the number of items.
-type counting = func(context.Context) (int, error)
-
 // erasure removes everything that is stored about a person, or about one lead of a person
 // whose other leads stay.
 type erasure struct {
@@ -232,54 +208,6 @@ func (e *erasure) announced() *place {
 	return p
 }
 
-func newPlace(name schema.ErasurePlaceName, unit string, find, erase counting) *place {
-	return &place{schema.ErasurePlace{Place: name, Unit: unit, State: placeUnknown}, find, erase, placeErased, nil}
-}
-
-// search counts the data of a place.
-func (p *place) search(ctx context.Context) {
-	if p.find == nil {
-		return
-	}
-
-	n, err := p.find(ctx)
-	if errors.Is(err, errors.ErrUnsupported) {
-		p.Detail = new("its driver stores nothing: data that it passed on is not erased")
-		n, err = 0, nil
-	}
-	if err != nil {
-		p.fail(err)
-		return
-	}
-
-	p.Found, p.State = &n, placeFound
-	if n == 0 {
-		p.State = placeEmpty
-	}
-}
-
-// run erases the data of a place, unless its search failed.
-func (p *place) run(ctx context.Context) {
-	if p.State == placeFailed {
-		return
-	}
-
-	n, err := p.erase(ctx)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		p.fail(err)
-		return
-	}
-	n = max(n, schema.ValueOr(p.Found, 0))
-	p.Found, p.Erased, p.State = &n, n, p.end
-	if n == 0 {
-		p.State = placeEmpty
-	}
-}
-
-func (p *place) fail(err error) {
-	p.State, p.Detail = placeFailed, new(strings.Join(strings.Fields(err.Error()), " "))
-}
-
 // receipt sums up the results.
 func (e *erasure) receipt(places []*place, dryRun bool) *schema.ErasureReceipt {
 	r := &schema.ErasureReceipt{
@@ -391,122 +319,6 @@ func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 }
 
 func unique(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
-
-// person describes the erasure to the CRM.
-func (e *erasure) person(dryRun bool) crm.Erasure {
-	person := crm.Erasure{
-		Emails: e.spellings,
-		Typed:  e.typed,
-		Leads:  map[string]lead.Records{},
-		DryRun: dryRun,
-		IsStored: func(ctx context.Context, id string) (bool, error) {
-			_, err := e.Store.Lead(ctx, id)
-			if errors.Is(err, store.ErrNotFound) {
-				return false, nil
-			}
-			return err == nil, err
-		},
-	}
-
-	for _, id := range e.known {
-		person.Leads[id] = lead.Records{}
-	}
-	for _, l := range e.leads {
-		person.Leads[l.ID] = l.Records()
-	}
-	return person
-}
-
-// deals returns the place of the deals in the CRM. They are erased before the contacts
-// that they are associated with.
-func (e *erasure) deals() *place {
-	p := newPlace(schema.ErasurePlaceNameCrm, "deals", nil, nil)
-	run := func(dryRun bool) counting {
-		return func(ctx context.Context) (int, error) {
-			all, err := e.CRM.EraseDeals(ctx, e.person(dryRun))
-			if errors.Is(err, errors.ErrUnsupported) {
-				return 0, nil
-			}
-
-			var moved, copies, others []string
-			for _, d := range all {
-				switch {
-				case d.Fate == crm.Foreign:
-					others = append(others, lead.Reference(d.LeadID))
-				case d.LeadID == "":
-					copies = append(copies, d.ID)
-				case d.Fate == crm.Cleared:
-					moved = append(moved, lead.Reference(d.LeadID))
-				}
-			}
-			p.remains = append(sentence(keptCopies, copies), sentence(otherDeals, others)...)
-			for _, text := range sentence(keptDeals, moved) {
-				p.Detail = &text
-			}
-			return len(all) - len(others), err
-		}
-	}
-	p.find, p.erase = run(true), run(false)
-	return p
-}
-
-// contacts returns the place of the contacts in the CRM.
-func (e *erasure) contacts() *place {
-	p := newPlace(schema.ErasurePlaceNameCrm, "contacts", nil, nil)
-	run := func(dryRun bool) counting {
-		return func(ctx context.Context) (n int, err error) {
-			all, err := e.CRM.EraseContacts(ctx, e.person(dryRun))
-			var kept []string
-			for _, c := range all {
-				if c.Fate != crm.Deleted {
-					kept = append(kept, c.ID)
-				}
-				if c.Fate != crm.Left {
-					n++
-				}
-			}
-			p.remains = sentence(keptContacts, kept)
-
-			if err != nil || dryRun {
-				return n, err
-			}
-			return n, e.writeAgain(ctx, all)
-		}
-	}
-	p.find, p.erase = run(true), run(false)
-	return p
-}
-
-// writeAgain delivers the newest lead of others who typed an address of an erased contact to
-// the CRM again, since the contact has lost its quote, too, perhaps in an erasure that failed.
-// The address of the erased person stays away.
-func (e *erasure) writeAgain(ctx context.Context, contacts []crm.Erased) error {
-	for _, c := range contacts {
-		var newest lead.Lead
-		for _, email := range c.Emails {
-			if !crm.Addressable(email) || slices.Contains(e.spellings, email) {
-				continue
-			}
-			found, _, err := e.list(ctx, store.Filter{Typed: email})
-			if err != nil {
-				return fmt.Errorf("looking for other leads: %w", err)
-			}
-			for _, l := range found {
-				if l.Released() && !slices.Contains(e.known, l.ID) && !l.SubmittedAt.Before(newest.SubmittedAt) {
-					newest = l
-				}
-			}
-		}
-
-		if newest.ID == "" {
-			continue
-		}
-		if err := e.resend(ctx, newest.ID, lead.CRM, ""); err != nil && !errors.Is(err, store.ErrUnderWay) {
-			return fmt.Errorf("delivering another lead of the contact again: %w", err)
-		}
-	}
-	return nil
-}
 
 // eraseLeads erases the leads from the database. It fails if another lead of the address
 // arrived during the erasure: that lead may have been delivered.
