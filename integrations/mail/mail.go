@@ -1,8 +1,8 @@
 // Package mail is the contract with the mail server that accepts the service's mails.
 // Drivers live in the folders below. Failures are *upstream.Error:
 //
-//   - Unavailable: the server can't accept the mail now. If the mail was handed over and
-//     no response came, the cause is [lead.ErrUnconfirmed].
+//   - Unavailable, or Limited with the time to wait: the server can't accept the mail now.
+//     If the mail was handed over and no response came, the cause is [lead.ErrUnconfirmed].
 //   - Refused: the server accepts no mail from this service until an operator changes a
 //     setting.
 //   - Rejected: the server does not accept this mail or this recipient. The cause may be

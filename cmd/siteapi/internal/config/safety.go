@@ -24,6 +24,7 @@ func (s *Settings) require() {
 	const newSecret = ": set one, for instance `echo whsec_$(openssl rand -base64 32)`"
 	production := s.Environment != Development
 	sanity, accounts := s.CMSDriver == "sanity", s.OIDCIssuer != ""
+	sendsMails := s.MailDriver() != "" && s.MailDriver() != "file"
 
 	for _, needed := range []struct {
 		when      bool
@@ -44,9 +45,9 @@ func (s *Settings) require() {
 		{s.PurgeURLs != nil, "CDN_PURGE_KIND", "with CDN_PURGE_URL: set one of " + edge.Kinds()},
 		{s.PurgeURLs != nil, "CDN_PURGE_TOKEN", "with CDN_PURGE_URL: set a token that may purge"},
 		{s.RevalidateURLs != nil, "REVALIDATE_SECRET", "with REVALIDATE_URLS" + newSecret},
-		{s.MailDriver() == "smtp", "MAIL_FROM",
+		{sendsMails, "MAIL_FROM",
 			"with SMTP_URL: set the sender's address, which also receives bounces"},
-		{s.MailDriver() == "smtp", "SALES_MAIL_TO", "with SMTP_URL: set the addresses to notify of new leads"},
+		{sendsMails, "SALES_MAIL_TO", "with SMTP_URL: set the addresses to notify of new leads"},
 		{s.AdminPage && !accounts && len(s.NamedTokens) == 0, "ADMIN_API_TOKEN",
 			"with ADMIN_PAGE=on: set a long random value, or ADMIN_TOKENS, or OIDC_ISSUER for accounts"},
 		{s.MCPSignIn, "OIDC_ISSUER", "with MCP_SIGN_IN=on: operators sign in with their account"},
