@@ -9,6 +9,7 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
@@ -28,11 +29,10 @@ type Table interface {
 	Close() error
 }
 
-// page is a page of entries, or the error of the last one.
+// page is a page of entries, or the error of the last one. The entries are decoded while the
+// next page is fetched.
 type page struct {
-	Edges []struct {
-		Node any `json:"node"`
-	} `json:"edges"`
+	Edges    jsontext.Value `json:"edges"`
 	PageInfo struct {
 		HasNextPage bool   `json:"hasNextPage"`
 		EndCursor   string `json:"endCursor"`
@@ -58,11 +58,17 @@ func (e Export) Write(ctx context.Context, arguments map[string]any, open func()
 		if p.err == nil && to == nil {
 			to, p.err = open()
 		}
+		var edges []struct {
+			Node any `json:"node"`
+		}
+		if p.err == nil {
+			p.err = jsonv2.Unmarshal(p.Edges, &edges)
+		}
 		if p.err != nil {
 			return p.err
 		}
 
-		for _, edge := range p.Edges {
+		for _, edge := range edges {
 			if err := to.Write(edge.Node); err != nil {
 				return err
 			}
