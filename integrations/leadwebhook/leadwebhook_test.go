@@ -229,6 +229,53 @@ func TestEventInTheManual(t *testing.T) {
 	}
 }
 
+// TestEventInOpenAPI checks that the description of the event has all fields of an event.
+func TestEventInOpenAPI(t *testing.T) {
+	t.Parallel()
+	l := leadtest.Filled()
+	l.InReview, l.Rejected = false, false // such leads are not announced
+	address, got := receiver(t)
+	must(t, webhook(t, leadwebhook.Options{URL: address, Secrets: []string{newSecret}}).
+		Announce(t.Context(), 1, leadwebhook.Announcement{PDFURL: "p", QuoteURL: "q", Reference: "r", Lead: *l}))
+	var event struct{ Data any }
+	must(t, json.Unmarshal([]byte((<-got).body), &event))
+
+	type schema struct {
+		Properties           map[string]*schema
+		AdditionalProperties *schema
+		Items                *schema
+	}
+	var api struct {
+		Components struct{ Schemas map[string]*schema }
+	}
+	file, err := os.ReadFile("../../rest/testdata/openapi.json")
+	must(t, err)
+	must(t, json.Unmarshal(file, &api))
+
+	var check func(path string, value any, described *schema)
+	check = func(path string, value any, described *schema) {
+		if described == nil {
+			t.Errorf("LeadCreated in rest/openapi.json.tmpl lacks %s", path)
+			return
+		}
+		switch value := value.(type) {
+		case []any:
+			for _, item := range value {
+				check(path+"[]", item, described.Items)
+			}
+		case map[string]any:
+			for name, below := range value {
+				property := described.Properties[name]
+				if property == nil {
+					property = described.AdditionalProperties
+				}
+				check(path+"."+name, below, property)
+			}
+		}
+	}
+	check("data", event.Data, api.Components.Schemas["LeadCreated"])
+}
+
 // TestFaults checks the kind of each fault, which decides whether and when the queue retries.
 func TestFaults(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func (g *guard) personal(ctx context.Context, parent any, next graphql.Resolver)
 		ctx = request.WithCaller(ctx, caller)
 	}
 
-	if caller.Operator.Role.Includes(schema.RoleSales) {
+	if caller.Operator.Role.SeesPersonal() {
 		return next(ctx)
 	}
 	if lead, ok := parent.(*schema.Lead); ok && graphql.GetFieldContext(ctx).Field.Name == "id" {

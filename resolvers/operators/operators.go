@@ -27,7 +27,7 @@ type Resolver struct {
 // IsViewer reports whether the caller must not get the id of a lead, since the id opens the
 // PDF.
 func IsViewer(ctx context.Context) bool {
-	return !request.CallerFrom(ctx).Operator.Role.Includes(schema.RoleSales)
+	return !request.CallerFrom(ctx).Operator.Role.SeesPersonal()
 }
 
 // CheckOwner returns an error unless leads may be assigned to an address: that of an

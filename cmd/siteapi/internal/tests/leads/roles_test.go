@@ -112,7 +112,8 @@ func covers(role, least schema.Role) bool { return slices.Contains(rolesOf[role]
 // Every role of the schema has its parts.
 func TestEveryRole(t *testing.T) {
 	t.Parallel()
-	operations := apptest.File(t, "cmd/siteapi/OPERATIONS.md")
+	operations, settings := apptest.File(t, "cmd/siteapi/OPERATIONS.md"), apptest.File(t, "cmd/siteapi/README.md")
+	access := apptest.File(t, "cmd/siteapi/internal/inbox/assistant.json")
 	for _, role := range schema.AllRole {
 		name := strings.ToLower(string(role))
 		if rolesOf[role] == nil || groupOf[role] == "" {
@@ -123,6 +124,12 @@ func TestEveryRole(t *testing.T) {
 		}
 		if !strings.Contains(operations, "| `"+name+"` |") {
 			t.Errorf("%s: add a row to the table of roles in OPERATIONS.md", role)
+		}
+		if !regexp.MustCompile("maps groups to the roles [^.]*`" + name + "`").MatchString(settings) {
+			t.Errorf("%s: add it to the roles of OIDC_ROLES in cmd/siteapi/README.md", role)
+		}
+		if strings.Count(access, `"`+name+`": `) != len(schema.Locales()) {
+			t.Errorf("%s: add its name in each language to internal/inbox/assistant.json", role)
 		}
 		for _, locale := range schema.Locales() {
 			words := apptest.File(t, "cmd/siteapi/internal/pages/inbox/words/"+string(locale)+".ts")
