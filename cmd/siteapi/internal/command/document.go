@@ -187,7 +187,7 @@ func (r *document) set(c *cobra.Command, arg operations.Argument, given string) 
 		}
 	}
 
-	value, err := r.parse(arg, strings.TrimSpace(given))
+	value, err := r.parse(arg, schema.Clean(given))
 	if list, isList := value.([]any); isList {
 		earlier, _ := r.arguments[arg.Name].([]any)
 		value = append(earlier, list...)

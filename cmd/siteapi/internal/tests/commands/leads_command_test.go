@@ -76,6 +76,8 @@ func TestLeadsAreFound(t *testing.T) {
 	for _, args := range [][]string{
 		{"leads", "export", "--email", ""},
 		{"leads", "list", "--search", " "},
+		{"leads", "list", "--search", "\ufeff"},
+		{"leads", "show", "\u200b"},
 		{"deliveries", "list", "--lead", ""},
 	} {
 		if out, code := s.Run(args...); code != 1 || !strings.Contains(out, "must not be empty") {
