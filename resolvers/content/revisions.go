@@ -22,7 +22,7 @@ const revisionTime = 300 * time.Millisecond
 func (c *Service) StorePrices(ctx context.Context, locale schema.Locale, rules *price.Rules) error {
 	r := store.Revision{Kind: store.Prices, Locale: string(locale)}
 	if rules != nil {
-		r.Revision, r.Body = rules.Revision, rules.Encode()
+		r.Revision, r.Body = rules.Revision, rules.Body
 	}
 	return c.storeRevision(ctx, r)
 }

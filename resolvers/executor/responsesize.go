@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -203,19 +204,33 @@ func (m *measure) shapeOf(field graphql.CollectedField, t reflect.Type) (s shape
 		return nil
 	}
 
-	places := map[string]int{}
-	for i := range t.NumField() {
-		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		places[tag] = i
-	}
+	indexes := placesOf(t)
 	for _, f := range graphql.CollectFields(m.op, field.Selections, []string{field.Definition.Type.Name()}) {
 		selected := shapeField{keySize: len(f.Alias) + len(`"":,`), index: -1}
-		if place, ok := places[f.Name]; ok {
-			selected.index, selected.below = place, m.shapeOf(f, t.Field(place).Type)
+		if index, ok := indexes[f.Name]; ok {
+			selected.index, selected.below = index, m.shapeOf(f, t.Field(index).Type)
 		}
 		s = append(s, selected)
 	}
 	return s
+}
+
+// places has what placesOf returned, by type.
+var places sync.Map
+
+// placesOf returns the indexes of a struct's fields by their names in JSON.
+func placesOf(t reflect.Type) map[string]int {
+	if known, ok := places.Load(t); ok {
+		return known.(map[string]int)
+	}
+
+	indexes := map[string]int{}
+	for i := range t.NumField() {
+		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		indexes[tag] = i
+	}
+	places.Store(t, indexes)
+	return indexes
 }
 
 // scalarSize is the maximum size of a number, a time, a boolean or an enum value.

@@ -31,8 +31,9 @@ type Rules struct {
 	Tax     *Tax           `json:"tax,omitempty"` // nil: the rules say nothing of it
 	TaxNote lead.Localized `json:"taxNote,omitempty"`
 
-	// Revision identifies everything above: equal rules of a locale have the same
-	// revision.
+	// Body is the stored form of everything above. Revision identifies it: equal rules of a
+	// locale have the same revision.
+	Body     string `json:"-"`
 	Revision string `json:"-"`
 }
 
@@ -108,12 +109,6 @@ func IsRevision(text string) bool {
 	return err == nil && len(text) == revisionLength
 }
 
-// Encode returns the stored form of the rules.
-func (r *Rules) Encode() string {
-	text, _ := json.Marshal(r) //nolint:errchkjson // strings and numbers
-	return string(text)
-}
-
 // Decode reads stored rules.
 func Decode(text string) (*Rules, error) {
 	r := new(Rules)
@@ -124,10 +119,11 @@ func Decode(text string) (*Rules, error) {
 	return r, nil
 }
 
-// identify sets the revision.
+// identify sets the stored form and the revision.
 func (r *Rules) identify() {
-	sum := sha256.Sum256([]byte(r.Encode()))
-	r.Revision = hex.EncodeToString(sum[:revisionLength/2])
+	text, _ := json.Marshal(r) //nolint:errchkjson // strings and numbers
+	sum := sha256.Sum256(text)
+	r.Body, r.Revision = string(text), hex.EncodeToString(sum[:revisionLength/2])
 }
 
 // Option returns the option of a choice, or nil if there are no rules or they have none.

@@ -68,7 +68,7 @@ func TestQuoteEqualsItsModel(t *testing.T) {
 			}
 			want := s.model(chosen)
 			if !reflect.DeepEqual(got, want) || sum != got.min && len(quote.Lines) > 0 {
-				t.Fatalf("seed %d: %+v of %s\ngot  %+v, lines of %d\nwant %+v", seed, chosen, rules.Encode(), got, sum, want)
+				t.Fatalf("seed %d: %+v of %s\ngot  %+v, lines of %d\nwant %+v", seed, chosen, rules.Body, got, sum, want)
 			}
 		}
 	}
