@@ -116,16 +116,6 @@ type Eraser interface {
 	Erase(ctx context.Context, ids []string) error
 }
 
-// Seeder is a driver that can fill an empty CMS.
-type Seeder interface {
-	// IDs returns the ids of all documents of the given types, including drafts and
-	// versions.
-	IDs(ctx context.Context, types []string) ([]string, error)
-
-	// Seed stores the documents in one transaction. Existing documents stay unchanged.
-	Seed(ctx context.Context, docs []json.RawMessage) error
-}
-
 // Webhook describes the request by which the CMS notifies this service of changes.
 type Webhook struct {
 	// URL is the endpoint of this service.

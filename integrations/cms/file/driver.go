@@ -38,8 +38,7 @@ type Options struct {
 	Log zerolog.Logger
 }
 
-// Driver implements every interface of package cms except cms.Seeder and
-// cms.WebhookSetup.
+// Driver implements every interface of package cms except cms.WebhookSetup.
 type Driver struct {
 	Options
 

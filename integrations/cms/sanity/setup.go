@@ -2,58 +2,12 @@ package sanity
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/upstream"
 )
-
-// IDs returns the ids of all documents of the given types, including drafts and versions.
-func (d *Driver) IDs(ctx context.Context, types []string) (ids []string, err error) {
-	var rows []struct {
-		ID string `json:"_id"`
-	}
-	err = d.query(ctx, groqQuery{
-		op:          "looking up documents",
-		text:        stateQuery,
-		perspective: raw,
-		params:      map[string]any{"types": types},
-	}, &rows)
-	for _, row := range rows {
-		ids = append(ids, row.ID)
-	}
-	return ids, err
-}
-
-// Seed stores documents in one transaction unless they exist. If an image's asset is an
-// address rather than an upload, the asset is left out: Studio could not show it.
-func (d *Driver) Seed(ctx context.Context, docs []json.RawMessage) error {
-	const op = "storing documents"
-	if err := d.ready(op); err != nil {
-		return err
-	}
-
-	var creations []mutation
-	for _, raw := range docs {
-		var fields map[string]any
-		if err := json.Unmarshal(raw, &fields); err != nil {
-			return fmt.Errorf("%s: %w", op, err)
-		}
-
-		for _, value := range fields {
-			image, _ := value.(map[string]any)
-			if asset, ok := image["asset"].(map[string]any); ok && asset["_ref"] == nil {
-				delete(image, "asset")
-			}
-		}
-		creations = append(creations, mutation{"createIfNotExists": fields})
-	}
-
-	_, err := d.mutate(ctx, op, creations)
-	return err
-}
 
 const (
 	webhookFilter     = `_type != "quoteSubmission"`

@@ -165,9 +165,6 @@ func (o Opener) mailDrivers() map[string]driver[mail.Sender] {
 	}
 }
 
-// SampleContent returns the sample documents as a JSON array.
-func SampleContent() []byte { return cmsfile.Sample() }
-
 // contentSource identifies the source of content. Cache entries of another source are not
 // served.
 func (o Opener) contentSource() string {
