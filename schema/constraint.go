@@ -56,7 +56,7 @@ func newConstraint(d *ast.Directive) *constraint {
 
 // text checks a string that is not empty. The code of the error is empty if the string is
 // valid.
-func (c *constraint) text(raw string, formats *Formats) FieldError {
+func (c *constraint) text(raw string) FieldError {
 	s := Clean(raw)
 	switch c.Format {
 	case ConstraintFormatEmail:
@@ -73,7 +73,7 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 	case c.MaxLength > 0 && utf8.RuneCountInString(s) > c.MaxLength:
 		return TooLong("", c.MaxLength)
 	}
-	return formats.check(c.Format, s, raw)
+	return checkFormat(c.Format, s, raw)
 }
 
 // number checks a number. The code of the error is empty if the number is valid.
@@ -92,28 +92,25 @@ func (c *constraint) number(n float64) FieldError {
 	return FieldError{}
 }
 
-// Formats checks whether single values have the format that their field requires.
-type Formats struct{ validate *validator.Validate }
-
-// NewFormats returns the checks of single values.
-func NewFormats() *Formats { return &Formats{validator.New()} }
+// formats has checks of common formats.
+var formats = validator.New()
 
 // Limits of RFC 5321 and RFC 1035: mail servers accept no longer parts of an address.
 const maxLocalPart = 64 // bytes
 
 var mailDomain = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
 
-// Email reports whether s is a bare e-mail address of at most 254 characters, without
+// IsEmail reports whether s is a bare e-mail address of at most 254 characters, without
 // invisible ones, whose domain has a dot and whose parts are not too long.
-func (f *Formats) Email(s string) bool {
+func IsEmail(s string) bool {
 	at := strings.LastIndexByte(s, '@')
 	domain, err := mailDomain.ToASCII(s[at+1:])
 	return err == nil && at <= maxLocalPart && strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
-		!strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unseen(r) }) && f.validate.Var(s, "email") == nil
+		!strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unseen(r) }) && formats.Var(s, "email") == nil
 }
 
-// Currency reports whether s is a currency code of ISO 4217.
-func (f *Formats) Currency(s string) bool { return f.validate.Var(s, "iso4217") == nil }
+// IsCurrency reports whether s is a currency code of ISO 4217.
+func IsCurrency(s string) bool { return formats.Var(s, "iso4217") == nil }
 
 var (
 	slugForm    = regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`)
@@ -121,21 +118,21 @@ var (
 	fiveDigits  = regexp.MustCompile(`(?:\p{Nd}\P{Nd}*){5}`) // telephone numbers are written in many ways
 )
 
-// Slug reports whether s consists of lower-case letters and digits, joined by single - or
+// IsSlug reports whether s consists of lower-case letters and digits, joined by single - or
 // _, and has at most 64 characters.
-func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && slugForm.MatchString(s) }
+func IsSlug(s string) bool { return len(s) <= MaxSlugLength && slugForm.MatchString(s) }
 
-// check returns an error if a string does not have the format. Identifiers must not have
+// checkFormat returns an error if a string does not have the format. Identifiers must not have
 // white space around them.
-func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
+func checkFormat(format ConstraintFormat, trimmed, raw string) FieldError {
 	switch {
-	case format == ConstraintFormatEmail && !f.Email(trimmed):
+	case format == ConstraintFormatEmail && !IsEmail(trimmed):
 		return Invalid("", FieldCodeInvalidEmail, "must be an e-mail address such as ana@example.com")
-	case format == ConstraintFormatCurrency && !f.Currency(trimmed):
+	case format == ConstraintFormatCurrency && !IsCurrency(trimmed):
 		return Invalid("", FieldCodeInvalidCurrency, "must be a currency code in capitals, such as EUR")
 	case format == ConstraintFormatPhone && !fiveDigits.MatchString(trimmed):
 		return Invalid("", FieldCodeInvalidPhone, "must be a telephone number with at least 5 digits")
-	case format == ConstraintFormatSlug && !f.Slug(raw):
+	case format == ConstraintFormatSlug && !IsSlug(raw):
 		return Invalid("", FieldCodeNotASlug, "must be lower-case letters, digits and hyphens, such as web-app")
 	case format == ConstraintFormatSessionID && !sessionForm.MatchString(raw):
 		return Invalid("", FieldCodeInvalidSessionID, "must be 1 to 128 letters, digits and the characters . _ : -")

@@ -20,13 +20,12 @@ import (
 // one, which would show a form's errors one at a time.
 type InputChecker struct {
 	schema      *ast.Schema
-	formats     *Formats
 	constraints sync.Map // caches *constraint values by directive
 }
 
 // NewInputChecker returns a checker for a schema.
 func NewInputChecker(s *ast.Schema) *InputChecker {
-	return &InputChecker{schema: s, formats: NewFormats()}
+	return &InputChecker{schema: s}
 }
 
 // constraint returns the constraint of a field or argument, or nil if it has none.
@@ -356,7 +355,7 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 		case !isText:
 			c.add(wrongType("string", "a string"))
 		case con != nil:
-			c.add(con.text(text, c.formats))
+			c.add(con.text(text))
 		}
 
 	case "Int", "Float":

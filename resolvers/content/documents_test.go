@@ -25,7 +25,7 @@ func snapshotOf(t *testing.T, locale schema.Locale, texts ...string) *Snapshot {
 	}
 	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
 	docs, hidden := shown(docs, locale)
-	return newSnapshot(docs, hidden, locale, func(string) bool { return true })
+	return newSnapshot(docs, hidden, locale)
 }
 
 func ids(docs []*schema.ContentDocument) string {

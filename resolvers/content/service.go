@@ -59,7 +59,6 @@ type RevisionStore interface {
 type Service struct {
 	Options
 
-	formats *schema.Formats
 	types   []string // document types to fetch
 	origin  string   // identifies the source, the types and the encoding of content
 	locales map[schema.Locale]*localeContent
@@ -124,7 +123,6 @@ func New(o Options) *Service {
 
 	c := &Service{
 		Options: o,
-		formats: schema.NewFormats(),
 		types:   append(cms.Singletons(), cms.OptionType, cms.ConsentType, cms.TranslationsType),
 		locales: map[schema.Locale]*localeContent{},
 		previews: previews{

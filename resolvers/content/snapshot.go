@@ -155,7 +155,7 @@ func (c *Service) load(ctx context.Context, perspective string, locale schema.Lo
 // Inspect fetches the content of a locale from a CMS, to look for problems in it.
 func Inspect(ctx context.Context, source cms.Content, types []string, locale schema.Locale) (*Snapshot, error) {
 	docs, hidden, err := Fetch(ctx, source, types, locale, "")
-	return newSnapshot(docs, hidden, locale, schema.NewFormats().Currency), err
+	return newSnapshot(docs, hidden, locale), err
 }
 
 // decodeSnapshot decodes an entry that load encoded. It logs each problem of the content
@@ -177,7 +177,7 @@ func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale 
 		docs = append(docs, doc)
 	}
 
-	s := newSnapshot(docs, head.Hidden, locale, c.formats.Currency)
+	s := newSnapshot(docs, head.Hidden, locale)
 	s.Revision, s.size = entry.Revision, len(entry.Value)
 	for _, problem := range slices.Concat(s.Problems, s.priceProblems) {
 		if _, logged := c.problems.LoadOrStore(problem, true); !logged {
@@ -189,9 +189,7 @@ func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale 
 }
 
 // newSnapshot returns the content of a locale. Problems are those found before.
-func newSnapshot(
-	docs []cms.Document, problems []string, locale schema.Locale, isCurrency func(string) bool,
-) *Snapshot {
+func newSnapshot(docs []cms.Document, problems []string, locale schema.Locale) *Snapshot {
 	s := &Snapshot{
 		Locale:    locale,
 		Problems:  problems,
@@ -251,7 +249,7 @@ func newSnapshot(
 			cmp.Compare(schema.ValueOr(a.Order, last), schema.ValueOr(b.Order, last)),
 		)
 	})
-	s.Prices, s.priceProblems = price.Read(docs, string(locale), isCurrency)
+	s.Prices, s.priceProblems = price.Read(docs, string(locale))
 	s.Unusable[store.Prices] = s.Unusable[store.Prices] && s.Prices == nil
 	return s
 }

@@ -12,7 +12,7 @@ import (
 
 // ofTexts returns the content in a locale, with one document.
 func ofTexts(doc cms.Document, locale schema.Locale) *Snapshot {
-	return newSnapshot([]cms.Document{doc}, nil, locale, func(string) bool { return true })
+	return newSnapshot([]cms.Document{doc}, nil, locale)
 }
 
 // TestTextsOfEditors reads what editors and other tools leave in the document quoteTexts.

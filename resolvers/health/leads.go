@@ -148,7 +148,7 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 			return "", notChecked
 		}
 
-		rules, problems := price.Read(docs, string(locale), schema.NewFormats().Currency)
+		rules, problems := price.Read(docs, string(locale))
 		current = cmp.Or(rules, current)
 		options = options || len(docs) > 0
 		for _, problem := range problems {

@@ -37,8 +37,8 @@ type Settings struct {
 	RefuseTests bool
 }
 
-// Deps are the dependencies and settings of a [Service].
-type Deps struct {
+// Service composes and sends mails about leads.
+type Service struct {
 	Settings
 	Store   *store.Store
 	Content *content.Service
@@ -46,15 +46,6 @@ type Deps struct {
 	Log     zerolog.Logger
 	Now     func() time.Time
 }
-
-// Service composes and sends mails about leads.
-type Service struct {
-	Deps
-	formats *schema.Formats
-}
-
-// New returns a service over its dependencies.
-func New(d Deps) *Service { return &Service{Deps: d, formats: schema.NewFormats()} }
 
 // addressHash returns the keyed hash of an address. It is the same for all spellings of
 // one mailbox ([mailbox.Key]), with or without a tag after a plus sign. Gmail ignores dots,

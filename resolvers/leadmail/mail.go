@@ -251,7 +251,7 @@ func (s *Service) page(l *lead.Lead) string {
 
 // replyTo returns the address of the firm for replies, or an empty string if it has none.
 func (s *Service) replyTo(settings *content.Settings) string {
-	if settings == nil || settings.Shown.ContactEmail == nil || !s.formats.Email(*settings.Shown.ContactEmail) {
+	if settings == nil || settings.Shown.ContactEmail == nil || !schema.IsEmail(*settings.Shown.ContactEmail) {
 		return ""
 	}
 	return *settings.Shown.ContactEmail

@@ -10,6 +10,7 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/lead"
+	"siteapi/schema"
 )
 
 // Limits of the values that editors enter.
@@ -28,7 +29,7 @@ const (
 // Read returns the price rules in the content of a locale, or nil if there are no usable
 // ones. The problems name documents that are not usable for prices, with each wrong
 // field.
-func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *Rules, problems []string) {
+func Read(docs []cms.Document, locale string) (r *Rules, problems []string) {
 	usable := false
 	for _, doc := range docs {
 		if doc.Type != cms.RulesType {
@@ -40,7 +41,7 @@ func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *
 		}
 
 		f := newFields(doc)
-		r = readRules(f, locale, isCurrency)
+		r = readRules(f, locale)
 		usable, problems = len(f.problems) == 0, append(problems, f.problems...)
 	}
 
@@ -73,11 +74,11 @@ func (f *fields) wrong(format string, values ...any) {
 }
 
 // readRules reads the document quoteRules. One unusable field makes all rules unusable.
-func readRules(f *fields, locale string, isCurrency func(string) bool) *Rules {
+func readRules(f *fields, locale string) *Rules {
 	r := &Rules{Locale: locale}
 	r.Currency, _ = f.values["currency"].(string)
 	places, ok := exponent(r.Currency)
-	if !ok || !isCurrency(r.Currency) {
+	if !ok || !schema.IsCurrency(r.Currency) {
 		f.wrong("currency %.20q is not a currency of ISO 4217", r.Currency)
 	}
 	r.Enforce = f.flag("enforce")

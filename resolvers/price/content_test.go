@@ -21,7 +21,7 @@ func read(t *testing.T, texts ...string) (*price.Rules, string) {
 	for _, text := range texts {
 		docs = append(docs, document(t, text))
 	}
-	rules, problems := price.Read(docs, "en", func(code string) bool { return len(code) == 3 && code != "ABC" })
+	rules, problems := price.Read(docs, "en")
 	var text strings.Builder
 	for _, problem := range problems {
 		text.WriteString(problem + "\n")

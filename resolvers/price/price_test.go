@@ -41,7 +41,7 @@ func TestQuoteEqualsItsModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for range 1000 {
 		s := newSite(random)
-		rules, problems := price.Read(s.documents(t), "en", func(string) bool { return true })
+		rules, problems := price.Read(s.documents(t), "en")
 		if len(problems) > 0 {
 			t.Fatalf("seed %d: %v", seed, problems)
 		}

@@ -18,7 +18,6 @@ import (
 // hints reads values that a visitor may still be typing. It drops a value that is not
 // usable yet and records its name.
 type hints struct {
-	formats *schema.Formats
 	dropped []string
 }
 
@@ -37,7 +36,7 @@ func (h *hints) slugs(field string, list []string) (usable []string) {
 	for i, slug := range list {
 		switch {
 		case slug == "" || slices.Contains(usable, slug):
-		case len(usable) < schema.MaxFeatures && h.formats.Slug(slug):
+		case len(usable) < schema.MaxFeatures && schema.IsSlug(slug):
 			usable = append(usable, slug)
 		case len(h.dropped) < schema.MaxFieldErrors:
 			h.dropped = append(h.dropped, fmt.Sprintf("%s[%d]", field, i))

@@ -70,13 +70,10 @@ type Deps struct {
 }
 
 // Resolver resolves the fields of the calculator.
-type Resolver struct {
-	Deps
-	formats *schema.Formats
-}
+type Resolver struct{ Deps }
 
 // New returns a resolver over its dependencies.
-func New(d Deps) *Resolver { return &Resolver{Deps: d, formats: schema.NewFormats()} }
+func New(d Deps) *Resolver { return &Resolver{d} }
 
 // storeError converts errors of storing a visit or a lead to coded errors.
 func storeError(err error) error {

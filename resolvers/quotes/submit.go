@@ -105,7 +105,7 @@ func (r *Resolver) examine(ctx context.Context, in schema.SubmitQuoteInput, n *s
 	// as well.
 	session, err := r.Store.Session(ctx, in.SessionID)
 	pace := r.paceSignal(session, err, l.SubmittedAt)
-	read := hints{formats: r.formats}
+	read := hints{}
 	l.FirstAttribution, l.Attribution = session.Touches(read.attribution(in.Attribution))
 	request.RecorderFrom(ctx).Dropped(read.dropped)
 

@@ -95,7 +95,7 @@ func TestUnitsOfOneSlugInTwoFields(t *testing.T) {
 		document("quoteOption1", `{"group": "projectType", "slug": {"current": "standard"}, "price": 100}`),
 		document("quoteOption2", `{"group": "complexity", "slug": {"current": "standard"}, "unit": "m²", "unitPrice": 4.5}`),
 		document("quoteOption3", `{"group": "timeline", "slug": {"current": "soon"}, "price": 10}`),
-	}, "en", func(string) bool { return true })
+	}, "en")
 	chosen := lead.Selections{
 		ProjectType: "standard", Complexity: "standard", Timeline: "soon",
 		Quantities: []lead.Quantity{{Slug: "standard", Count: 120}, {Slug: "soon", Count: 2}},

@@ -18,19 +18,19 @@ func (r *Resolver) TrackQuote(
 	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
 	visit := lead.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
-	read := hints{formats: r.formats}
+	read := hints{}
 
 	s := schema.ValueOr(in.Selections, lead.Selections{})
 	visit.Selections = lead.Selections{
-		ProjectType: read.text("selections.projectType", s.ProjectType, r.formats.Slug),
+		ProjectType: read.text("selections.projectType", s.ProjectType, schema.IsSlug),
 		Features:    read.slugs("selections.features", s.Features),
-		Complexity:  read.text("selections.complexity", s.Complexity, r.formats.Slug),
-		Timeline:    read.text("selections.timeline", s.Timeline, r.formats.Slug),
+		Complexity:  read.text("selections.complexity", s.Complexity, schema.IsSlug),
+		Timeline:    read.text("selections.timeline", s.Timeline, schema.IsSlug),
 	}
 	visit.Selections.Quantities = read.quantities(s.Quantities, visit.Selections)
 
 	e := schema.ValueOr(in.Estimate, lead.PartialEstimate{})
-	currency := read.text("estimate.currency", e.Currency, r.formats.Currency)
+	currency := read.text("estimate.currency", e.Currency, schema.IsCurrency)
 	visit.Estimate = lead.PartialEstimate{
 		Min:      read.amount("estimate.min", e.Min, currency),
 		Max:      read.amount("estimate.max", e.Max, currency),
@@ -39,7 +39,7 @@ func (r *Resolver) TrackQuote(
 
 	typed := schema.ValueOr(in.FormData, lead.Hints{})
 	visit.Hints = lead.Hints{
-		Email:     read.text("formData.email", schema.CleanEmail(typed.Email), r.formats.Email),
+		Email:     read.text("formData.email", schema.CleanEmail(typed.Email), schema.IsEmail),
 		FirstName: read.text("formData.firstName", typed.FirstName, usableName),
 	}
 	r.filterHints(&visit.Hints, in.Consents, &read)

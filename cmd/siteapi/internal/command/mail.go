@@ -57,11 +57,11 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind, locale string) (*
 	if err != nil {
 		return nil, err
 	}
-	deps := leadmail.Deps{Content: c.content, PDFs: documents}
+	mailer := &leadmail.Service{Content: c.content, PDFs: documents}
 	if c.db != nil {
-		deps.Store = c.db.Store // It lists the other leads of a session in the mail to sales.
+		mailer.Store = c.db.Store // It lists the other leads of a session in the mail to sales.
 	}
-	mailer := c.open.Mails(deps)
+	mailer = c.open.Mails(mailer)
 
 	write := mailer.VisitorMail
 	if kind == "sales" {

@@ -107,7 +107,7 @@ func (c *call) openLeads(ctx context.Context, copies bool) (*leads.Resolver, err
 
 	// Commands queue mails to owners but do not write them, so they need no content and no
 	// PDFs.
-	p := systems.LeadParts{Data: c.db, Mails: c.open.Mails(leadmail.Deps{Store: c.db.Store})}
+	p := systems.LeadParts{Data: c.db, Mails: c.open.Mails(&leadmail.Service{Store: c.db.Store})}
 	if !copies {
 		return c.open.Leads(p), nil
 	}

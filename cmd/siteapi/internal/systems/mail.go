@@ -20,9 +20,9 @@ func (o Opener) Mail() mail.Sender {
 
 // Mails returns the service that writes and sends mails about leads. Without a store it
 // can only write them.
-func (o Opener) Mails(d leadmail.Deps) *leadmail.Service {
+func (o Opener) Mails(m *leadmail.Service) *leadmail.Service {
 	s := o.Settings
-	d.Settings = leadmail.Settings{
+	m.Settings = leadmail.Settings{
 		SiteURL:     s.SiteURL,
 		Inbox:       o.inboxURL(),
 		Sender:      o.Mail(),
@@ -34,10 +34,10 @@ func (o Opener) Mails(d leadmail.Deps) *leadmail.Service {
 	}
 
 	if s.RateLimits {
-		d.PerHour = s.VisitorMailsPerHour
+		m.PerHour = s.VisitorMailsPerHour
 	}
-	d.Log, d.Now = o.Log, time.Now
-	return leadmail.New(d)
+	m.Log, m.Now = o.Log, time.Now
+	return m
 }
 
 // inboxURL returns the public address of the inbox, or an empty string if it has none.

@@ -71,10 +71,10 @@ func TestOwnerMail(t *testing.T) {
 
 	// The job of the mail is stored with the assignment, so nothing that happens to the request
 	// or the service afterward prevents it.
-	mails := leadmail.New(leadmail.Deps{
+	mails := &leadmail.Service{
 		Store:    s.App.Data.Store,
 		Settings: leadmail.Settings{Sender: mailfile.Open(t.TempDir())},
-	})
+	}
 	notify, err := mails.NotifyOwner(t.Context(), over)
 	must(t, err)
 	_, err = s.App.Data.Store.Assign(t.Context(), []string{three}, over, notify)
@@ -86,7 +86,7 @@ func TestOwnerMail(t *testing.T) {
 		lead.TestAddress:  {Sender: mailfile.Open(t.TempDir()), RefuseTests: true},
 		lead.NoMailServer: {},
 	} {
-		mails := leadmail.New(leadmail.Deps{Settings: settings, Store: s.App.Data.Store})
+		mails := &leadmail.Service{Settings: settings, Store: s.App.Data.Store}
 		err := mails.SendOwnerMail(t.Context(), queue.OwnerMail{Leads: []string{three}, Owner: notify})
 		if unsent, ok := errors.AsType[*queue.UnsentError](err); !ok || unsent.Code != reason {
 			t.Errorf("the mail ends with %v, want %s", err, reason)
