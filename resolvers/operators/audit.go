@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,8 +136,8 @@ func ListDetail(ctx context.Context, n int) map[string]any {
 			"results", "answeredWithinDay", "due", "deletionRequested":
 			detail[name] = value
 		case "owner", "source", "campaign":
-			if value == "" { // leads without one
-				detail[name] = value
+			if text, _ := value.(string); schema.Clean(text) == "" {
+				detail[name] = "" // leads without one
 			} else {
 				detail["searched"] = true
 			}
@@ -150,30 +149,18 @@ func ListDetail(ctx context.Context, n int) map[string]any {
 }
 
 // arguments returns the arguments of the current field that are set, and the fields of its
-// filter.
+// filter. An empty owner, source or campaign stands for leads without one.
 func arguments(ctx context.Context) map[string]any {
-	set := map[string]any{}
-	var add func(name string, value reflect.Value)
-	add = func(name string, value reflect.Value) {
-		value = reflect.Indirect(value)
-		isEmpty := !value.IsValid() || value.IsZero() || value.Kind() == reflect.String && strings.TrimSpace(value.String()) == ""
-		means := value.IsValid() && slices.Contains([]string{"owner", "source", "campaign"}, name) // leads without one
-		if isEmpty && !means {
-			return
-		}
-		if _, isFilter := value.Interface().(schema.LeadFilter); !isFilter {
-			set[name] = value.Interface()
-			return
-		}
-		for field, below := range value.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			add(name, below)
-		}
-	}
+	set := graphql.GetFieldContext(ctx).Field.ArgumentMap(graphql.GetOperationContext(ctx).Variables)
+	filter, _ := set["filter"].(map[string]any)
+	delete(set, "filter")
+	maps.Copy(set, filter)
 
-	for name, argument := range graphql.GetFieldContext(ctx).Args {
-		add(name, reflect.ValueOf(argument))
-	}
+	maps.DeleteFunc(set, func(name string, value any) bool {
+		text, isText := value.(string)
+		isBlank := isText && schema.Clean(text) == "" && !slices.Contains([]string{"owner", "source", "campaign"}, name)
+		return value == nil || value == false || isBlank
+	})
 	return set
 }
 
