@@ -74,7 +74,5 @@ type SiteResolver struct {
 	Version string         // program version
 	Log     zerolog.Logger
 
-	Development bool // log likely mistakes in requests
-
 	Webhooks *health.Webhooks // records the webhooks of the CMS
 }

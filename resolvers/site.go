@@ -83,9 +83,6 @@ func (r *SiteResolver) SiteSettings(
 	ctx context.Context, id string, locale *schema.Locale,
 ) (*schema.SiteSettings, error) {
 	if id != content.SettingsType {
-		if r.Development {
-			r.Log.Warn().Ctx(ctx).Msg(`unknown id of SiteSettings, returning null: the only id is "siteSettings"`)
-		}
 		return nil, nil //nolint:nilnil // the contract requires null without an error
 	}
 

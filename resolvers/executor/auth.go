@@ -28,29 +28,24 @@ type Secrets struct {
 	Signing []string
 }
 
-// guard decides which callers may execute a field that the schema marks with @auth.
-type guard struct {
-	Options
-	tokens map[schema.TokenKind][]string
-}
-
-func newGuard(o Options) *guard {
-	g := &guard{o, map[schema.TokenKind][]string{
-		schema.TokenKindCache:   o.Secrets.Cache,
-		schema.TokenKindWebhook: o.Secrets.Webhook,
-	}}
-	for _, operator := range o.Secrets.Admin {
-		g.tokens[schema.TokenKindAdmin] = append(g.tokens[schema.TokenKindAdmin], operator.Token)
+// tokens returns the tokens of each kind.
+func (s Secrets) tokens() map[schema.TokenKind][]string {
+	all := map[schema.TokenKind][]string{
+		schema.TokenKindCache:   s.Cache,
+		schema.TokenKindWebhook: s.Webhook,
 	}
-	return g
+	for _, operator := range s.Admin {
+		all[schema.TokenKindAdmin] = append(all[schema.TokenKindAdmin], operator.Token)
+	}
+	return all
 }
 
 // directive implements @auth.
-func (g *guard) directive(
+func (e *Executor) directive(
 	ctx context.Context, _ any, next graphql.Resolver, kind schema.TokenKind, role *schema.Role,
 ) (any, error) {
 	caller := request.CallerFrom(ctx)
-	operator, err := g.authorize(caller, kind)
+	operator, err := e.authorize(caller, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +59,10 @@ func (g *guard) directive(
 
 // personal implements @personal: a viewer gets null, or for the id of a lead its
 // reference.
-func (g *guard) personal(ctx context.Context, parent any, next graphql.Resolver) (any, error) {
+func (e *Executor) personal(ctx context.Context, parent any, next graphql.Resolver) (any, error) {
 	caller := request.CallerFrom(ctx)
 	if !caller.Operators || caller.Operator.Role == "" { // @auth has verified the operator of most parents
-		operator, err := g.authorize(caller, schema.TokenKindAdmin)
+		operator, err := e.authorize(caller, schema.TokenKindAdmin)
 		if err != nil {
 			return nil, err
 		}
@@ -100,17 +95,17 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 // authorize returns the authenticated operator. It fails with UNAUTHENTICATED unless the
 // caller has a token of this kind or, for operator fields, a login. If signing secrets
 // are set, a webhook must also be signed.
-func (g *guard) authorize(caller request.Caller, kind schema.TokenKind) (request.Operator, *schema.Error) {
-	operator, err := g.checkToken(caller, kind)
-	if err == nil && kind == schema.TokenKindWebhook && len(g.Secrets.Signing) > 0 {
-		err = g.verify(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
+func (e *Executor) authorize(caller request.Caller, kind schema.TokenKind) (request.Operator, *schema.Error) {
+	operator, err := e.checkToken(caller, kind)
+	if err == nil && kind == schema.TokenKindWebhook && len(e.Secrets.Signing) > 0 {
+		err = e.verify(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
 	}
 	return operator, err
 }
 
 // checkToken checks the token or login, but not the signature of a webhook.
-func (g *guard) checkToken(caller request.Caller, kind schema.TokenKind) (request.Operator, *schema.Error) {
-	match := caller.HoldsToken(g.tokens[kind])
+func (e *Executor) checkToken(caller request.Caller, kind schema.TokenKind) (request.Operator, *schema.Error) {
+	match := caller.HoldsToken(e.tokens[kind])
 	allowed := match >= 0
 	if kind == schema.TokenKindPreview {
 		allowed = caller.Preview != "" // verified before the request was routed
@@ -118,13 +113,13 @@ func (g *guard) checkToken(caller request.Caller, kind schema.TokenKind) (reques
 	operator := caller.Operator // has no role without a login
 	if kind == schema.TokenKindAdmin {
 		if allowed {
-			operator = g.Secrets.Admin[match].Operator
+			operator = e.Secrets.Admin[match].Operator
 		}
 		allowed = caller.Operators && operator.Role != ""
 	}
 
 	if !allowed {
-		g.refused(kind, "token")
+		e.refused(kind, "token")
 		return request.Operator{}, schema.NewError(schema.CodeUnauthenticated,
 			"A valid token is required: Authorization: Bearer <token>.")
 	}
@@ -132,13 +127,13 @@ func (g *guard) checkToken(caller request.Caller, kind schema.TokenKind) (reques
 }
 
 // refused logs and counts a rejected webhook: rejections delay published content.
-func (g *guard) refused(kind schema.TokenKind, reason string) {
+func (e *Executor) refused(kind schema.TokenKind, reason string) {
 	if kind != schema.TokenKindWebhook {
 		return
 	}
-	g.Log.Warn().Str("reason", reason).Msg("rejected a CMS webhook")
-	if g.RecordWebhook != nil {
-		g.RecordWebhook("refused_" + reason)
+	e.Log.Warn().Str("reason", reason).Msg("rejected a CMS webhook")
+	if e.RecordWebhook != nil {
+		e.RecordWebhook("refused_" + reason)
 	}
 }
 
@@ -151,22 +146,22 @@ var signatureForm = regexp.MustCompile(`^t=(\d{1,15})[, ]+v1=([^, ]+)$`)
 
 // verify returns UNAUTHENTICATED unless the header `sanity-webhook-signature` proves that
 // one of the secrets signed exactly this body within signatureTolerance.
-func (g *guard) verify(header string, body []byte) *schema.Error {
+func (e *Executor) verify(header string, body []byte) *schema.Error {
 	refused := schema.NewError(schema.CodeUnauthenticated, "The webhook signature is missing or not valid.")
 
 	m := signatureForm.FindStringSubmatch(header)
-	if m == nil || !slices.ContainsFunc(g.Secrets.Signing, func(secret string) bool {
+	if m == nil || !slices.ContainsFunc(e.Secrets.Signing, func(secret string) bool {
 		return hmac.Equal([]byte(sign(secret, m[1], body)), []byte(m[2]))
 	}) {
-		g.refused(schema.TokenKindWebhook, "signature")
+		e.refused(schema.TokenKindWebhook, "signature")
 		return refused
 	}
 
 	ms, _ := strconv.ParseInt(m[1], 10, 64) // at most 15 digits
-	if age := g.Now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
+	if age := e.Now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
 		refused.Message = "The webhook signature is more than five minutes old or from the future: " +
 			"check the clocks."
-		g.refused(schema.TokenKindWebhook, "clock")
+		e.refused(schema.TokenKindWebhook, "clock")
 		return refused
 	}
 	return nil

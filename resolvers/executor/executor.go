@@ -61,9 +61,10 @@ type Options struct {
 // before any other error of a request.
 type Executor struct {
 	*gqlgen.Executor
+	Options
 
-	input *schema.InputChecker
-	guard *guard
+	input  *schema.InputChecker
+	tokens map[schema.TokenKind][]string
 }
 
 // New returns an executor over resolvers.
@@ -72,11 +73,11 @@ func New(o Options) *Executor {
 		o.Documents = graphql.NoCache[*ast.QueryDocument]{}
 	}
 
-	e := &Executor{input: schema.NewInputChecker(exec.AST()), guard: newGuard(o)}
+	e := &Executor{Options: o, input: schema.NewInputChecker(exec.AST()), tokens: o.Secrets.tokens()}
 	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
 		Schema:     exec.AST(),
 		Resolvers:  o.Resolvers,
-		Directives: exec.DirectiveRoot{Auth: e.guard.directive, Personal: e.guard.personal},
+		Directives: exec.DirectiveRoot{Auth: e.directive, Personal: e.personal},
 	}))
 
 	// Introspection is always on here: the checks of clients' documents decide whether it
@@ -127,7 +128,7 @@ func (d documents) Get(ctx context.Context, text string) (*ast.QueryDocument, bo
 // An endpoint calls it before it reads a body.
 func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) *schema.Error {
 	if kind, guarded := tokenKind(field); guarded {
-		_, err := e.guard.checkToken(request.CallerFrom(ctx), kind)
+		_, err := e.checkToken(request.CallerFrom(ctx), kind)
 		return err
 	}
 	return nil
@@ -135,7 +136,7 @@ func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) *
 
 // Operator returns the authenticated operator, or UNAUTHENTICATED.
 func (e *Executor) Operator(ctx context.Context) (request.Operator, *schema.Error) {
-	return e.guard.checkToken(request.CallerFrom(ctx), schema.TokenKindAdmin)
+	return e.checkToken(request.CallerFrom(ctx), schema.TokenKindAdmin)
 }
 
 // Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller, because
@@ -143,7 +144,7 @@ func (e *Executor) Operator(ctx context.Context) (request.Operator, *schema.Erro
 // error.
 func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) *schema.Error {
 	if kind, guarded := tokenKind(field); guarded {
-		_, err := e.guard.authorize(request.CallerFrom(ctx), kind)
+		_, err := e.authorize(request.CallerFrom(ctx), kind)
 		return err
 	}
 	return nil
@@ -156,21 +157,21 @@ func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) *s
 func (e *Executor) Admit(
 	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 ) *schema.Error {
-	if e.guard.Charge != nil {
+	if e.Charge != nil {
 		times := map[string]int{}
 		for _, field := range schema.Fields(op.SelectionSet) {
 			times[field.Name]++
 		}
 
 		for field, n := range times {
-			if refused := e.guard.Charge(ctx, field, n); refused != nil {
+			if refused := e.Charge(ctx, field, n); refused != nil {
 				return refused
 			}
 		}
 	}
 
-	if e.guard.EnterDatabase != nil && op.Operation != ast.Subscription && needsDatabase(op) {
-		if refused := e.guard.EnterDatabase(ctx); refused != nil {
+	if e.EnterDatabase != nil && op.Operation != ast.Subscription && needsDatabase(op) {
+		if refused := e.EnterDatabase(ctx); refused != nil {
 			return refused
 		}
 	}

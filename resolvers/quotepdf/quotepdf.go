@@ -161,10 +161,10 @@ func (r *Resolver) Summarized(
 	return d, snap.Settings
 }
 
-// Forget clears all documents from the cache after leads were deleted.
-func (r *Resolver) Forget(ctx context.Context) error {
-	_, err := r.Cache.Clear(ctx, lead.PDFKeys+"*")
-	return err
+// Forget clears all documents from the cache after leads were deleted, and returns their
+// number.
+func (r *Resolver) Forget(ctx context.Context) (int, error) {
+	return r.Cache.Clear(ctx, lead.PDFKeys+"*")
 }
 
 func noLead() *schema.Error { return schema.NotFound("There is no submission with this id.") }

@@ -31,7 +31,7 @@ type Job struct {
 	Log   zerolog.Logger
 
 	// ForgetPDFs clears all documents from the cache.
-	ForgetPDFs func(context.Context) error
+	ForgetPDFs func(context.Context) (int, error)
 
 	logged string // day on which the head of the audit was last logged
 }
@@ -76,7 +76,8 @@ func (j *Job) succeeded(ctx context.Context, failure string, err error) bool {
 func (j *Job) pruneLeads(ctx context.Context, before time.Time) (int64, error) {
 	n, err := j.Store.PruneLeads(ctx, before)
 	if n > 0 {
-		err = errors.Join(err, j.ForgetPDFs(ctx))
+		_, failed := j.ForgetPDFs(ctx)
+		err = errors.Join(err, failed)
 	}
 	return n, err
 }

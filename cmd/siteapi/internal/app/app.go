@@ -153,7 +153,7 @@ func (a *App) close() (err error) {
 }
 
 // Start begins the background work.
-func (a *App) Start(ctx context.Context) error {
+func (a *App) Start(ctx context.Context) {
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 
 	if a.settings.CMSWatch {
@@ -170,7 +170,6 @@ func (a *App) Start(ctx context.Context) error {
 	})
 
 	a.content.FetchSoon(schema.Locales())
-	return nil
 }
 
 // shutdown stops the background work and closes all systems. Unfinished deliveries

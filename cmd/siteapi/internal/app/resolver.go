@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/command"
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/systems"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
@@ -108,15 +107,12 @@ func (a *App) newRetention() *retention.Job {
 
 // newLeads returns the resolver of the leads.
 func (a *App) newLeads(open systems.Opener) *leads.Resolver {
-	return open.Leads(systems.LeadParts{
-		Data:    a.Data,
-		Mails:   a.mails,
-		CMS:     a.cms,
-		CRM:     a.crm,
-		Options: a.options,
-		ClearPDFs: func(ctx context.Context) (int, error) {
-			return a.cache.Clear(ctx, lead.PDFKeys+"*")
-		},
+	return open.Leads(a.Data, &leads.Resolver{
+		Mails:     a.mails,
+		CMS:       a.cms,
+		CRM:       a.crm,
+		Options:   a.options,
+		ClearPDFs: a.pdfs.Forget,
 	})
 }
 
@@ -142,13 +138,12 @@ func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 			Options:  a.options,
 		},
 		SiteResolver: resolvers.SiteResolver{
-			Site:        a.content,
-			Cache:       a.cache,
-			Checks:      slices.Concat(command.Checks(a.settings), a.newChecks(open)),
-			Version:     Version(),
-			Log:         a.log,
-			Development: a.settings.Environment == config.Development,
-			Webhooks:    &health.Webhooks{Notes: a.Data.Store, Log: a.log, Count: a.Metrics.Event},
+			Site:     a.content,
+			Cache:    a.cache,
+			Checks:   slices.Concat(command.Checks(a.settings), a.newChecks(open)),
+			Version:  Version(),
+			Log:      a.log,
+			Webhooks: &health.Webhooks{Notes: a.Data.Store, Log: a.log, Count: a.Metrics.Event},
 		},
 	}
 }

@@ -107,23 +107,23 @@ func (c *call) openLeads(ctx context.Context, copies bool) (*leads.Resolver, err
 
 	// Commands queue mails to owners but do not write them, so they need no content and no
 	// PDFs.
-	p := systems.LeadParts{Data: c.db, Mails: c.open.Mails(&leadmail.Service{Store: c.db.Store})}
+	r := &leads.Resolver{Mails: c.open.Mails(&leadmail.Service{Store: c.db.Store})}
 	if !copies {
-		return c.open.Leads(p), nil
+		return c.open.Leads(c.db, r), nil
 	}
 	if err := systems.CheckNote(ctx, c.db.Store, c.settings); err != nil {
 		return nil, err
 	}
 
 	var err error
-	if p.CMS, err = c.open.CMS(); err != nil {
+	if r.CMS, err = c.open.CMS(); err != nil {
 		return nil, err
 	}
-	if p.CRM, err = c.open.CRM(); err != nil {
+	if r.CRM, err = c.open.CRM(); err != nil {
 		return nil, err
 	}
-	p.ClearPDFs = func(ctx context.Context) (int, error) { return c.clearPDFs(ctx, idle) }
-	return c.open.Leads(p), nil
+	r.ClearPDFs = func(ctx context.Context) (int, error) { return c.clearPDFs(ctx, idle) }
+	return c.open.Leads(c.db, r), nil
 }
 
 // clearPDFs clears PDFs from the cache. A cache in memory is cleared by the running

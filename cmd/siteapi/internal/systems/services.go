@@ -1,7 +1,6 @@
 package systems
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"siteapi/integrations/pdf"
 	"siteapi/resolvers/content"
 	"siteapi/resolvers/health"
-	"siteapi/resolvers/leadmail"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/operators"
 	"siteapi/resolvers/quotepdf"
@@ -62,36 +60,14 @@ func (o Opener) Pull(data *Database, contacts CRM) *leads.Pull {
 	return &leads.Pull{CRM: source, Store: data.Store, Log: o.Log, Count: o.Metrics.Event}
 }
 
-// LeadParts are the open systems of the leads' resolver. Only an erasure and a verification
-// need the CMS, the CRM and ClearPDFs.
-type LeadParts struct {
-	Data      *Database
-	Mails     *leadmail.Service
-	CMS       leads.CMS
-	CRM       leads.CRM
-	Options   func(ctx context.Context) map[string]string // nil without a CMS
-	ClearPDFs func(ctx context.Context) (int, error)
-}
-
-// Leads returns the resolver of the leads.
-func (o Opener) Leads(p LeadParts) *leads.Resolver {
-	stored := p.Data.Store
-
-	return &leads.Resolver{
-		Operators:  &operators.Resolver{Store: stored, Tokens: o.Settings.NamedTokens, Log: o.Log, Now: time.Now},
-		Store:      stored,
-		Queue:      p.Data.Queue,
-		Mails:      p.Mails,
-		MailFiles:  mailfile.Open(o.Settings.MailPath()),
-		CMS:        p.CMS,
-		CRM:        p.CRM,
-		Options:    p.Options,
-		ClearPDFs:  p.ClearPDFs,
-		Log:        o.Log,
-		TimeZone:   o.Settings.TimeZone,
-		Truncate:   p.Data.Truncate,
-		OutOfReach: o.OutOfReach,
-	}
+// Leads completes a resolver of the leads that has those of its other systems that are open.
+// Only an erasure and a verification need the CMS, the CRM and ClearPDFs.
+func (o Opener) Leads(data *Database, r *leads.Resolver) *leads.Resolver {
+	r.Store, r.Queue, r.Truncate = data.Store, data.Queue, data.Truncate
+	r.Operators = &operators.Resolver{Store: data.Store, Tokens: o.Settings.NamedTokens, Log: o.Log, Now: time.Now}
+	r.MailFiles = mailfile.Open(o.Settings.MailPath())
+	r.Log, r.TimeZone, r.OutOfReach = o.Log, o.Settings.TimeZone, o.OutOfReach
+	return r
 }
 
 // OutOfReach lists the copies of a lead that an erasure cannot reach.

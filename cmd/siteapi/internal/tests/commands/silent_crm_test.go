@@ -12,6 +12,7 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
 	"siteapi/resolvers/health"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -55,8 +56,7 @@ func TestCRMThatStoresNothing(t *testing.T) {
 	must(t, err)
 	documents, err := open.CMS()
 	must(t, err)
-	own := open.Leads(systems.LeadParts{
-		Data:      db,
+	own := open.Leads(db, &leads.Resolver{
 		CMS:       documents,
 		CRM:       silentCRM{CRM: contacts},
 		ClearPDFs: func(context.Context) (int, error) { return 0, nil },
