@@ -7,14 +7,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"siteapi/schema/exec"
 )
 
 // A segment {name} of a path is the value of a variable.
 func TestPathParameters(t *testing.T) {
 	t.Parallel()
-	paths, err := compile(loaded(t, exec.AST(), map[string]string{
+	paths, err := compile(loaded(t, map[string]string{
 		"pdf": `"x" query Pdf($id: ID!, $locale: Locale!) ` +
 			`@rest(method: GET, path: "/api/quote/{locale}/{id}", ` +
 			`produces: "application/pdf", example: {id: "a", locale: "ro"}) ` +
@@ -42,7 +40,7 @@ func TestPathParameters(t *testing.T) {
 		}
 	}
 
-	text, err := describe(exec.AST(), paths, "")
+	text, err := describe(paths, "")
 	if err != nil || strings.Count(string(text), `"in": "path"`) != 2 {
 		t.Errorf("the description lacks the variables: %v %s", err, text)
 	}

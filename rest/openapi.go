@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/exec"
 	"siteapi/schema/operations"
 )
 
@@ -30,8 +31,6 @@ type description struct {
 	MaxErrors int
 	Types     *operations.Schemas
 	Events    []event
-
-	schema *ast.Schema
 }
 
 // event describes an event that the service sends to the lead webhook.
@@ -53,17 +52,16 @@ func events() []event {
 	}
 }
 
-func describe(s *ast.Schema, paths []Path, version string) ([]byte, error) {
+func describe(paths []Path, version string) ([]byte, error) {
 	d := description{
 		Version:   cmp.Or(version, "0.0.0"),
 		Paths:     paths,
 		Codes:     schema.Codes(),
 		MaxErrors: schema.MaxFieldErrors,
-		Types:     operations.NewSchemas(s),
+		Types:     &operations.Schemas{Named: map[string]*jsonschema.Schema{}},
 		Events:    events(),
-		schema:    s,
 	}
-	d.Types.Enum(s.Types["FieldCode"])
+	d.Types.Enum(exec.AST().Types["FieldCode"])
 
 	parsed, err := template.New("openapi.json").Delims("<<", ">>").Funcs(template.FuncMap{
 		"json":    encode,
@@ -208,7 +206,7 @@ func (rt *Route) BodyExample() string {
 
 // ResponseText returns the description of the response.
 func (d description) ResponseText(rt *Route) string {
-	return operations.OneLine(d.schema.Types[rt.Root.Definition.Type.Name()].Description)
+	return operations.OneLine(exec.AST().Types[rt.Root.Definition.Type.Name()].Description)
 }
 
 // ResponseExample returns the example of the response.

@@ -20,7 +20,6 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"siteapi/schema"
-	"siteapi/schema/exec"
 	"siteapi/schema/operations"
 	"siteapi/schema/request"
 )
@@ -55,7 +54,7 @@ func New(list []*operations.Operation, executor operations.Executor, version str
 		executor:  executor,
 		downloads: otter.Must(&otter.Options[string, *download]{MaximumSize: maxDownloads}),
 	}
-	if a.openapi, err = describe(exec.AST(), paths, version); err != nil {
+	if a.openapi, err = describe(paths, version); err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
 	}
 	sum := sha256.Sum256(a.openapi)

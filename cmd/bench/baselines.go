@@ -60,7 +60,6 @@ func serve(ctx context.Context, role, dir string) {
 			Operations:  list,
 			Resolvers:   r.Root(),
 			Log:         r.SiteResolver.Log,
-			Now:         time.Now,
 			ContentSize: r.Site.Size,
 		}), ""))
 	}
@@ -167,7 +166,6 @@ func newResolver(dir string) *resolvers.Resolver {
 		Cache:     entries,
 		Revisions: discarding{},
 		Log:       zerolog.Nop(),
-		Now:       time.Now,
 		Life:      cache.Lifetime{Fresh: time.Hour},
 	})
 	return &resolvers.Resolver{

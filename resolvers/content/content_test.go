@@ -42,7 +42,6 @@ func newService(t *testing.T, source cms.Content, fallbackDir string) *Service {
 		Cache:       m,
 		FallbackDir: fallbackDir,
 		Log:         zerolog.Nop(),
-		Now:         time.Now,
 		Types:       []string{"heroSection"},
 		Life:        cache.Lifetime{Fresh: time.Hour},
 	})

@@ -161,20 +161,20 @@ func (c *Service) fill(l *localeContent) cache.Fill {
 // fetch loads the content of a locale from the CMS, unless the last attempt failed less
 // than cmsPause ago.
 func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, error) {
-	if c.Now().Before(c.state(l, nil).paused) {
+	if time.Now().Before(c.state(l, nil).paused) {
 		return nil, errPaused
 	}
 
 	value, err := c.load(ctx, "", l.locale)
 	if err != nil {
-		c.state(l, func(s *localeState) { s.paused = c.Now().Add(cmsPause) })
+		c.state(l, func(s *localeState) { s.paused = time.Now().Add(cmsPause) })
 		c.Count("content_fill", "error")
 		c.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
 			Msg("cannot fetch content from the CMS")
 		return nil, err
 	}
 
-	now := c.Now().UTC()
+	now := time.Now().UTC()
 	c.state(l, func(s *localeState) { s.fetchedAt = &now })
 	c.Count("content_fill", "ok")
 	return value, nil

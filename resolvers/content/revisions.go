@@ -73,7 +73,7 @@ func (c *Service) storeRevision(ctx context.Context, r store.Revision) error {
 	ctx, cancel := context.WithTimeout(ctx, revisionTime)
 	defer cancel()
 
-	if err := c.Revisions.UseRevision(ctx, r, c.Now()); err != nil {
+	if err := c.Revisions.UseRevision(ctx, r, time.Now()); err != nil {
 		level := zerolog.WarnLevel
 		if errors.Is(err, store.ErrUnavailable) {
 			level = zerolog.DebugLevel // the start or a check reports it

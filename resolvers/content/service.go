@@ -29,7 +29,6 @@ type Options struct {
 	Cache   cache.Cache
 
 	Log   zerolog.Logger
-	Now   func() time.Time
 	Count func(event, detail string) // optional: counts events
 
 	Source string         // identifies the origin of content: its driver and dataset

@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	gqlgen "github.com/99designs/gqlgen/graphql/executor"
@@ -28,7 +27,6 @@ type Options struct {
 	Resolvers exec.ResolverRoot
 	Secrets   Secrets
 	Log       zerolog.Logger
-	Now       func() time.Time
 
 	// RecordWebhook records a rejected webhook: "refused_" and the reason. Optional.
 	RecordWebhook func(outcome string)

@@ -12,6 +12,7 @@ import (
 
 	"siteapi/resolvers/executor"
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // Error codes in addition to those of package schema.
@@ -35,7 +36,6 @@ const (
 
 // DocumentOptions configures which documents are accepted.
 type DocumentOptions struct {
-	Schema        *ast.Schema
 	Introspection bool              // clients may query the schema
 	Trusted       []TrustedDocument // documents that clients may request by id
 	TrustedOnly   bool              // every other document is rejected
@@ -190,14 +190,14 @@ func parseDocument(text string) (*ast.QueryDocument, *gqlerror.Error) {
 // the operations with these errors, since the executor reports all wrong values at once
 // and with their paths.
 func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs gqlerror.List) {
-	errs = validator.ValidateWithRules(d.Schema, doc, executor.Rules())
+	errs = validator.ValidateWithRules(exec.AST(), doc, executor.Rules())
 	for _, err := range errs {
 		if err.Rule != "ValuesOfCorrectType" && err.Rule != "ProvidedRequiredArguments" {
 			return nil, errs
 		}
 	}
 
-	notNull := variablesNotNull(d.Schema, doc)
+	notNull := variablesNotNull(doc)
 	for _, def := range doc.Operations {
 		op := newOperation(def)
 		op.notNull = notNull[def]
@@ -223,7 +223,7 @@ func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs
 // variablesNotNull returns the variables of each operation that stand where null is not
 // allowed. Validation accepts a nullable variable there if it or the place has a default, but
 // the executor does not check the value.
-func variablesNotNull(s *ast.Schema, doc *ast.QueryDocument) map[*ast.OperationDefinition][]string {
+func variablesNotNull(doc *ast.QueryDocument) map[*ast.OperationDefinition][]string {
 	found := map[*ast.OperationDefinition][]string{}
 	var events validator.Events
 	events.OnValue(func(at *validator.Walker, v *ast.Value) {
@@ -231,7 +231,7 @@ func variablesNotNull(s *ast.Schema, doc *ast.QueryDocument) map[*ast.OperationD
 			found[at.CurrentOperation] = append(found[at.CurrentOperation], v.Raw)
 		}
 	})
-	validator.Walk(s, doc, &events)
+	validator.Walk(exec.AST(), doc, &events)
 	return found
 }
 

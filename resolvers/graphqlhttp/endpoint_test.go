@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -174,7 +173,6 @@ func (s *setup) handler(t testing.TB, records chan recorded) http.Handler {
 		Resolvers:   roots{s.site},
 		Secrets:     executor.Secrets{Cache: []string{"secret"}},
 		Log:         zerolog.Nop(),
-		Now:         time.Now,
 		ContentSize: func() int { return 0 },
 		Documents:   docs,
 	})
@@ -193,7 +191,7 @@ func (s *setup) handler(t testing.TB, records chan recorded) http.Handler {
 }
 
 func newSetup(adjust func(*setup)) *setup {
-	s := &setup{site: newSite(), documents: graphqlhttp.DocumentOptions{Schema: exec.AST()}}
+	s := &setup{site: newSite(), documents: graphqlhttp.DocumentOptions{}}
 	s.options.Revision = s.site.rev
 	s.options.Load = func(context.Context, string) {}
 	if adjust != nil {

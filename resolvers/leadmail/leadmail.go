@@ -8,7 +8,6 @@ import (
 	"context"
 	netmail "net/mail"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -44,7 +43,6 @@ type Service struct {
 	Content *content.Service
 	PDFs    *quotepdf.Resolver
 	Log     zerolog.Logger
-	Now     func() time.Time
 }
 
 // addressHash returns the keyed hash of an address. It is the same for all spellings of

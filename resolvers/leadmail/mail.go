@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/lead"
@@ -100,7 +101,7 @@ func (s *Service) visitorMail(ctx context.Context, t *queue.Try, to string) (*ma
 		Sending: t.Sending(),
 		Address: address,
 		PerHour: s.PerHour,
-		Now:     s.Now(),
+		Now:     time.Now(),
 	})
 	switch {
 	case err != nil:

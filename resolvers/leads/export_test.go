@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/lead/leadtest"
@@ -62,7 +61,6 @@ func TestExportHasEveryField(t *testing.T) {
 	root := &oneLead{}
 	e := executor.New(executor.Options{
 		Resolvers:   root,
-		Now:         time.Now,
 		ContentSize: func() int { return 0 },
 		Operations:  all,
 	})

@@ -41,7 +41,7 @@ func (r *Resolver) Entry(
 	}
 
 	return store.AuditEntry{
-		At:     r.Now(),
+		At:     time.Now(),
 		Actor:  operator.Actor,
 		Name:   operator.Name(),
 		Action: string(action),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"siteapi/schema"
 	"siteapi/schema/request"
@@ -11,7 +12,7 @@ import (
 
 // Logins resolves the root field `logins`.
 func (r *Resolver) Logins(ctx context.Context) ([]*schema.Login, error) {
-	stored, err := r.Store.ListLogins(ctx, r.Now())
+	stored, err := r.Store.ListLogins(ctx, time.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -21,7 +20,6 @@ type Resolver struct {
 	Store  *store.Store
 	Tokens []request.OperatorToken // tokens that have the name of their holder
 	Log    zerolog.Logger
-	Now    func() time.Time
 }
 
 // IsViewer reports whether the caller must not get the id of a lead, since the id opens the

@@ -43,7 +43,6 @@ type Resolver struct {
 	PDFs      *quotepdf.Resolver
 	Store     *store.Store
 	Operators *operators.Resolver
-	Now       func() time.Time
 }
 
 // view has the values of the page.
@@ -194,7 +193,7 @@ func (r *Resolver) act(
 
 	entry := r.Operators.Entry(ctx, action, id, detail)
 	entry.Actor, entry.Name = Visitor, ""
-	entry.At = r.Now().UTC().Truncate(time.Millisecond)
+	entry.At = time.Now().UTC().Truncate(time.Millisecond)
 
 	changed, err := change(entry)
 	if errors.Is(err, store.ErrNotFound) {

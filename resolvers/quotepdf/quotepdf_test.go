@@ -191,7 +191,6 @@ func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank
 		CMS:   &labels{},
 		Cache: entries,
 		Log:   zerolog.Nop(),
-		Now:   time.Now,
 		Life:  cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
 	})
 	t.Cleanup(func() { _ = source.Close(context.Background()) })

@@ -38,8 +38,6 @@ type Deps struct {
 	// TimeZone is the zone of the last day on which a quote is valid.
 	TimeZone *time.Location
 
-	NewID func() string // returns an opaque id with at least 122 random bits
-
 	// Network returns the keyed hash of a client's network, or an empty text if mails are
 	// not limited by network.
 	Network func(ctx context.Context, address string) (string, error)

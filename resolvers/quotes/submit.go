@@ -3,6 +3,7 @@ package quotes
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func (r *Resolver) SubmitQuote(
 	if key != "" {
 		n.IdempotencyKey = digest(in.SessionID, key)
 	}
-	n.Lead.ID = r.NewID()
+	n.Lead.ID = strings.ToLower(rand.Text()) // it opens the PDF
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 
 	if n.Network, err = r.Network(ctx, request.CallerFrom(ctx).Address); err != nil {

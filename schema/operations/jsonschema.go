@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // Schemas translates GraphQL types into JSON Schema (2020-12).
@@ -18,25 +19,20 @@ type Schemas struct {
 	// Named collects the input objects, the enums and the output types to which the schemas
 	// refer. If it is nil, types are described wherever they are used.
 	Named map[string]*jsonschema.Schema
-
-	schema *ast.Schema
 }
-
-// NewSchemas returns a translator for an OpenAPI description.
-func NewSchemas(s *ast.Schema) *Schemas { return &Schemas{map[string]*jsonschema.Schema{}, s} }
 
 // Input describes the arguments of a tool as an object. It uses only the keywords that every
 // assistant's client supports: no references, no alternatives, one type for each value. An
 // optional argument may be omitted.
 func (o *Operation) Input() *jsonschema.Schema {
-	return (&Schemas{schema: o.Schema}).Object(o.Tool.arguments)
+	return (&Schemas{}).Object(o.Tool.arguments)
 }
 
 // Output describes the response of a tool as an object, without descriptions and lists of
 // required fields: every field is present, and models read the schema as tokens. A list or
 // a value that may be null is wrapped in the field `result`.
 func (o *Operation) Output() *jsonschema.Schema {
-	s := (&Schemas{schema: o.Schema}).selected(o.Name, o.Root.Definition.Type, o.Root.SelectionSet)
+	s := (&Schemas{}).selected(o.Name, o.Root.Definition.Type, o.Root.SelectionSet)
 	if !o.Wrapped() {
 		return s
 	}
@@ -103,7 +99,7 @@ func (t *Schemas) value(typ *ast.Type, constraint *ast.Directive, nulls bool) *j
 		return orNull(&jsonschema.Schema{Type: "array", Items: t.value(typ.Elem, constraint, nulls)}, null)
 	}
 
-	switch def := t.schema.Types[typ.NamedType]; def.Kind {
+	switch def := exec.AST().Types[typ.NamedType]; def.Kind {
 	case ast.InputObject:
 		return orNull(t.input(def), null)
 	case ast.Enum:
@@ -167,7 +163,7 @@ func (t *Schemas) Enum(def *ast.Definition) *jsonschema.Schema {
 	for i, v := range def.EnumValues {
 		name := strings.ToUpper(v.Name[:1]) + v.Name[1:]
 		names[i] = def.Name + name
-		collides = collides || t.schema.Types[name] != nil
+		collides = collides || exec.AST().Types[name] != nil
 	}
 	if collides {
 		s.Extra = map[string]any{"x-enum-varnames": names}
@@ -179,7 +175,7 @@ func (t *Schemas) Enum(def *ast.Definition) *jsonschema.Schema {
 }
 
 func (t *Schemas) input(def *ast.Definition) *jsonschema.Schema {
-	fields := fieldsOf(t.schema, def)
+	fields := fieldsOf(def)
 	if t.Named == nil {
 		return t.Object(fields)
 	}
@@ -221,7 +217,7 @@ func (t *Schemas) selected(operation string, typ *ast.Type, set ast.SelectionSet
 	}
 
 	name := typ.NamedType
-	s.Description = OneLine(t.schema.Types[name].Description)
+	s.Description = OneLine(exec.AST().Types[name].Description)
 	for known := t.Named[name]; known != nil && !reflect.DeepEqual(known, s); known = t.Named[name] {
 		name = operation + name
 	}

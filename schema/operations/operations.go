@@ -50,8 +50,7 @@ type Operation struct {
 	Command   *Command   // nil: no command
 	Tool      *Tool      // nil: no tool
 
-	Schema *ast.Schema
-	whole  string // the only variable, if its fields are the arguments
+	whole string // the only variable, if its fields are the arguments
 }
 
 // Argument is a value supplied by a caller: a variable, or a field of the only variable.
@@ -98,11 +97,11 @@ type Command struct {
 }
 
 // All returns the service's operations, sorted by name.
-func All() ([]*Operation, error) { return Load(exec.AST(), documents) }
+func All() ([]*Operation, error) { return Load(documents) }
 
 // Load returns the operations of the documents in a folder, sorted by name. Its error lists the
 // problems of all documents, with their positions.
-func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
+func Load(folder fs.FS) ([]*Operation, error) {
 	files, err := fs.Glob(folder, "*.graphql")
 	if err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
 			return nil, err
 		}
 
-		op, err := load(s, file, string(text), shared.Fragments)
+		op, err := load(file, string(text), shared.Fragments)
 		list, errs = append(list, op), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -132,7 +131,7 @@ func Load(s *ast.Schema, folder fs.FS) ([]*Operation, error) {
 	return list, nil
 }
 
-func load(s *ast.Schema, file, text string, shared ast.FragmentDefinitionList) (*Operation, error) {
+func load(file, text string, shared ast.FragmentDefinitionList) (*Operation, error) {
 	doc, err := parser.ParseQuery(&ast.Source{Name: file, Input: text})
 	if err != nil {
 		return nil, err
@@ -141,7 +140,7 @@ func load(s *ast.Schema, file, text string, shared ast.FragmentDefinitionList) (
 	if doc, err = parser.ParseQuery(&ast.Source{Name: file, Input: text}); err != nil {
 		return nil, err
 	}
-	if errs := validator.ValidateWithRules(s, doc, rules.NewDefaultRules()); len(errs) > 0 {
+	if errs := validator.ValidateWithRules(exec.AST(), doc, rules.NewDefaultRules()); len(errs) > 0 {
 		return nil, errs
 	}
 	if len(doc.Operations) != 1 {
@@ -149,7 +148,7 @@ func load(s *ast.Schema, file, text string, shared ast.FragmentDefinitionList) (
 	}
 
 	def := doc.Operations[0]
-	op := &Operation{Name: def.Name, Text: text, Document: doc, OperationDefinition: def, Schema: s}
+	op := &Operation{Name: def.Name, Text: text, Document: doc, OperationDefinition: def}
 	if len(def.SelectionSet) == 1 {
 		op.Root, _ = def.SelectionSet[0].(*ast.Field)
 	}
@@ -187,7 +186,7 @@ func (o *Operation) directives() error {
 	o.Arguments = o.Variables
 	if only := o.Variables; len(only) == 1 && only[0].Definition.Kind == ast.InputObject && only[0].Type.Elem == nil {
 		o.whole = only[0].Name
-		o.Arguments = fieldsOf(o.Schema, only[0].Definition)
+		o.Arguments = fieldsOf(only[0].Definition)
 	}
 
 	if d := o.Directives.ForName("rest"); d != nil {
@@ -273,7 +272,7 @@ func (o *Operation) Role() schema.Role {
 func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
 	for _, given := range o.Root.Arguments {
 		def := o.Root.Definition.Arguments.ForName(given.Name)
-		at, path := place(o.Schema, &ast.FieldDefinition{
+		at, path := place(&ast.FieldDefinition{
 			Description: def.Description,
 			Type:        def.Type,
 			Directives:  def.Directives,
@@ -292,18 +291,16 @@ func (o *Operation) argument(v *ast.VariableDefinition) (Argument, bool) {
 
 // place returns the argument or the input field whose value is a variable, or nil, and its
 // path below the argument, such as .projectType or [0].
-func place(
-	s *ast.Schema, at *ast.FieldDefinition, value *ast.Value, variable string,
-) (*ast.FieldDefinition, string) {
+func place(at *ast.FieldDefinition, value *ast.Value, variable string) (*ast.FieldDefinition, string) {
 	if value.Kind == ast.Variable && value.Raw == variable {
 		return at, ""
 	}
 	for i, child := range value.Children {
 		below, path := at, fmt.Sprintf("[%d]", i)
 		if value.Kind == ast.ObjectValue {
-			below, path = s.Types[at.Type.Name()].Fields.ForName(child.Name), "."+child.Name
+			below, path = exec.AST().Types[at.Type.Name()].Fields.ForName(child.Name), "."+child.Name
 		}
-		if found, rest := place(s, below, child.Value, variable); found != nil {
+		if found, rest := place(below, child.Value, variable); found != nil {
 			return found, path + rest
 		}
 	}
@@ -311,10 +308,10 @@ func place(
 }
 
 // fieldsOf returns the fields of an input type as arguments.
-func fieldsOf(s *ast.Schema, def *ast.Definition) []Argument {
+func fieldsOf(def *ast.Definition) []Argument {
 	list := make([]Argument, len(def.Fields))
 	for i, f := range def.Fields {
-		list[i] = newArgument(f.Name, f.Description, f.Type, s.Types[f.Type.Name()], f.DefaultValue, f.Directives)
+		list[i] = newArgument(f.Name, f.Description, f.Type, exec.AST().Types[f.Type.Name()], f.DefaultValue, f.Directives)
 	}
 	return list
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"siteapi/schema/exec"
 	"siteapi/schema/operations"
 )
 
@@ -33,7 +32,7 @@ func TestLoadErrors(t *testing.T) {
 		{`"x" query A @tool(name: "a", audience: VISITOR, defaults: {id: 1})` + stats,
 			`names "id", which is not an argument`},
 	} {
-		_, err := operations.Load(exec.AST(), fstest.MapFS{"a.graphql": {Data: []byte(tt.document)}})
+		_, err := operations.Load(fstest.MapFS{"a.graphql": {Data: []byte(tt.document)}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s\ngot %v\nwant %s", tt.document, err, tt.want)
 		}
@@ -44,7 +43,7 @@ func TestLoadErrors(t *testing.T) {
 // object.
 func TestDescription(t *testing.T) {
 	t.Parallel()
-	list, err := operations.Load(exec.AST(), fstest.MapFS{
+	list, err := operations.Load(fstest.MapFS{
 		"a.graphql": {Data: []byte(`"Tracks." mutation A($input: TrackQuoteInput!)
 			@tool(name: "track", audience: VISITOR, defaults: {attribution: {medium: "mcp"}}) {
 			trackQuote(input: $input) { sessionId } }`)},

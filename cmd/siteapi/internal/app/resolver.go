@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
-	"strings"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/command"
@@ -129,7 +127,7 @@ func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 	return &resolvers.Resolver{
 		QuotesResolver:    a.newQuotes(),
 		QuotePDFResolver:  a.pdfs,
-		QuotePageResolver: &quotepage.Resolver{PDFs: a.pdfs, Store: a.Data.Store, Operators: a.leads.Operators, Now: time.Now},
+		QuotePageResolver: &quotepage.Resolver{PDFs: a.pdfs, Store: a.Data.Store, Operators: a.leads.Operators},
 		LeadsResolver:     a.leads,
 		OperatorsResolver: a.leads.Operators,
 		FunnelResolver: &funnel.Resolver{
@@ -156,7 +154,6 @@ func (a *App) newQuotes() *quotes.Resolver {
 		Log:             a.log,
 		Now:             time.Now,
 		TimeZone:        a.settings.TimeZone,
-		NewID:           func() string { return strings.ToLower(rand.Text()) },
 		Network:         a.mails.NetworkHash,
 		SiteURL:         a.settings.SiteURL,
 		MinTime:         a.settings.SpamMinTime,

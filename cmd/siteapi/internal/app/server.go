@@ -43,7 +43,6 @@ func (a *App) newServer(resolver *resolvers.Resolver) (*httpserver.Server, error
 			Signing: a.settings.SigningSecrets,
 		},
 		Log:           a.log,
-		Now:           time.Now,
 		RecordWebhook: resolver.Webhooks.Record,
 		ContentSize:   a.content.Size,
 		Documents:     clients,
@@ -150,7 +149,6 @@ func (a *App) newSignIn() *inbox.SignIn {
 	return inbox.NewSignIn(inbox.SignIn{
 		Settings: a.settings,
 		Logins:   a.Data.Store,
-		Now:      time.Now,
 		Limit:    a.inFlight.EnterSignIn,
 		Done:     a.inFlight.LeaveSignIn,
 		LimitGrant: func(ctx context.Context) *schema.Error {

@@ -88,7 +88,6 @@ func (c *call) openExecutor(ctx context.Context, ops ...*operations.Operation) (
 	return executor.New(executor.Options{
 		Resolvers:   root.Root(),
 		Log:         c.open.Log,
-		Now:         time.Now,
 		ContentSize: size,
 		Operations:  c.commands.operations,
 	}), nil

@@ -13,6 +13,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/workbook"
 	"siteapi/schema"
+	"siteapi/schema/exec"
 	"siteapi/schema/operations"
 )
 
@@ -105,7 +106,7 @@ func (t *workbookTable) text(path string, field *ast.Field, value any) string {
 		if at, isTime := t.time(field, v); isTime {
 			return at.Format("2006-01-02 15:04")
 		}
-		if t.Operation.Schema.Types[field.Definition.Type.Name()].Kind == ast.Enum {
+		if exec.AST().Types[field.Definition.Type.Name()].Kind == ast.Enum {
 			return strings.ToLower(strings.ReplaceAll(v, "_", "-"))
 		}
 		return v

@@ -97,7 +97,7 @@ func (s *SignIn) authorizationOf(r *http.Request) (asked authorization, err erro
 
 // keep stores a request for [attemptTime], encrypted with a secret of the browser.
 func (s *SignIn) keep(ctx context.Context, secret string, asked authorization) error {
-	now := s.Now()
+	now := time.Now()
 	err := s.Logins.StoreAuthorization(ctx, hashOf(secret), seal(secret, asked), now, now.Add(attemptTime))
 	if err != nil {
 		return unavailable(err)
@@ -107,7 +107,7 @@ func (s *SignIn) keep(ctx context.Context, secret string, asked authorization) e
 
 // takeAuthorization removes and returns a stored request.
 func (s *SignIn) takeAuthorization(ctx context.Context, secret string) (asked authorization, err error) {
-	sealed, err := s.Logins.TakeAuthorization(ctx, hashOf(secret), s.Now())
+	sealed, err := s.Logins.TakeAuthorization(ctx, hashOf(secret), time.Now())
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return asked, refused(err)
@@ -199,7 +199,7 @@ func (s *SignIn) decide(w http.ResponseWriter, r *http.Request) {
 
 // allow stores a grant, which ends soon if its code is not redeemed.
 func (s *SignIn) allow(ctx context.Context, asked authorization) (code string, err error) {
-	now, key := s.Now(), rand.Text()
+	now, key := time.Now(), rand.Text()
 	g := grant{
 		Seed:      rand.Text(),
 		Client:    asked.Client.ID,

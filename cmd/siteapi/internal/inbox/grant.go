@@ -79,7 +79,7 @@ func (s *SignIn) find(ctx context.Context, token, kind string) (l store.Login, g
 	case err != nil:
 		return l, g, "", 0, unavailable(err)
 	}
-	if json.Unmarshal([]byte(l.GrantState), &g) != nil || !s.Now().Before(l.ExpiresAt) ||
+	if json.Unmarshal([]byte(l.GrantState), &g) != nil || !time.Now().Before(l.ExpiresAt) ||
 		!hmac.Equal([]byte(token), []byte(g.token(key, kind, of))) {
 		return l, g, "", 0, noLogin()
 	}
@@ -125,7 +125,7 @@ func (s *SignIn) assistant(ctx context.Context, token string) (o request.Operato
 		return o, "", err
 	}
 
-	age := s.Now().Sub(g.RenewedAt)
+	age := time.Since(g.RenewedAt)
 	if age >= accessTime || of != g.Generation && (of != g.Generation-1 || age >= graceTime) {
 		return o, "", noLogin()
 	}
@@ -202,7 +202,7 @@ func (s *SignIn) redeemToken(ctx context.Context, in url.Values) (map[string]any
 			return nil, tokenProblem("invalid_grant")
 		}
 
-		age := s.Now().Sub(g.RenewedAt)
+		age := time.Since(g.RenewedAt)
 		if kind == refreshToken && of == g.Generation-1 && age < graceTime {
 			return g.response(key, accessTime-age), nil
 		}
@@ -214,7 +214,7 @@ func (s *SignIn) redeemToken(ctx context.Context, in url.Values) (map[string]any
 			return nil, tokenProblem("invalid_grant")
 		}
 
-		g.Generation, g.RenewedAt = g.Generation+1, s.Now()
+		g.Generation, g.RenewedAt = g.Generation+1, time.Now()
 		changed, err := s.Logins.ChangeGrant(ctx, login, g.encode(), g.RenewedAt.Add(grantTime))
 		if err != nil {
 			return nil, unavailable(err)

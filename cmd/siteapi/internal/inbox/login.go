@@ -29,7 +29,7 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error 
 	}
 
 	cookie := rand.Text() + rand.Text()
-	if err := s.Logins.StartLogin(r.Context(), a.login(cookie, s.Now(), loginTime)); err != nil {
+	if err := s.Logins.StartLogin(r.Context(), a.login(cookie, time.Now(), loginTime)); err != nil {
 		return unavailable(err)
 	}
 	s.setCookie(w, cookieName, cookie, loginTime, http.SameSiteStrictMode)
@@ -79,7 +79,7 @@ func (s *SignIn) login(ctx context.Context, secret string, isGrant bool) (store.
 
 	for {
 		login, err := s.Logins.Login(ctx, hashOf(secret))
-		now := s.Now()
+		now := time.Now()
 		switch {
 		case errors.Is(err, store.ErrNotFound),
 			err == nil && (!now.Before(login.ExpiresAt) || isGrant != (login.Client != "")):
@@ -139,7 +139,7 @@ func (s *SignIn) renew(ctx context.Context, secret string, login store.Login) er
 		return noLogin()
 	default:
 		login.Email, login.Role, login.Secrets = a.Email, string(a.Role), seal(secret, a.Secrets)
-		login.CheckAt = s.Now().Add(roleTime)
+		login.CheckAt = time.Now().Add(roleTime)
 	}
 
 	if failed := s.Logins.RenewLogin(ctx, login); failed != nil {

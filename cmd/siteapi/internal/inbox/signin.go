@@ -45,7 +45,6 @@ const (
 type SignIn struct {
 	*config.Settings
 	Logins *store.Store
-	Now    func() time.Time
 
 	// Limit counts a request that waits for the provider, or returns an error if there
 	// are too many.
@@ -325,7 +324,7 @@ func (s *SignIn) redeem(
 	}
 
 	raw, _ := token.Extra("id_token").(string)
-	id, err := provider.Verifier(&oidc.Config{ClientID: s.OIDCClientID, Now: s.Now}).Verify(ctx, raw)
+	id, err := provider.Verifier(&oidc.Config{ClientID: s.OIDCClientID}).Verify(ctx, raw)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "fetching keys"): // the library has no error type for this
 		return account{}, unavailable(err)

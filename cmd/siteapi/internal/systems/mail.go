@@ -1,8 +1,6 @@
 package systems
 
 import (
-	"time"
-
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/integrations/mail"
@@ -36,7 +34,7 @@ func (o Opener) Mails(m *leadmail.Service) *leadmail.Service {
 	if s.RateLimits {
 		m.PerHour = s.VisitorMailsPerHour
 	}
-	m.Log, m.Now = o.Log, time.Now
+	m.Log = o.Log
 	return m
 }
 

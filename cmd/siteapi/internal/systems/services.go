@@ -3,7 +3,6 @@ package systems
 import (
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
@@ -23,7 +22,7 @@ func (o Opener) Content(c content.Options) *content.Service {
 	if c.Cache == nil {
 		c.Cache = memory.New()
 	}
-	c.Log, c.Now = o.Log, time.Now
+	c.Log = o.Log
 	c.Source, c.Types = o.contentSource(), o.Settings.ContentTypes
 	c.Life.Fresh, c.FallbackDir = o.Settings.ContentTTL, filepath.Join(o.Settings.DataDir, "content")
 	return content.New(c)
@@ -64,7 +63,7 @@ func (o Opener) Pull(data *Database, contacts CRM) *leads.Pull {
 // Only an erasure and a verification need the CMS, the CRM and ClearPDFs.
 func (o Opener) Leads(data *Database, r *leads.Resolver) *leads.Resolver {
 	r.Store, r.Queue, r.Truncate = data.Store, data.Queue, data.Truncate
-	r.Operators = &operators.Resolver{Store: data.Store, Tokens: o.Settings.NamedTokens, Log: o.Log, Now: time.Now}
+	r.Operators = &operators.Resolver{Store: data.Store, Tokens: o.Settings.NamedTokens, Log: o.Log}
 	r.MailFiles = mailfile.Open(o.Settings.MailPath())
 	r.Log, r.TimeZone, r.OutOfReach = o.Log, o.Settings.TimeZone, o.OutOfReach
 	return r

@@ -9,7 +9,6 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/resolvers/graphqlhttp"
-	"siteapi/schema/exec"
 )
 
 // CheckServing adds problems with trusted documents and with the content of the file
@@ -27,10 +26,7 @@ func CheckServing(s *config.Settings, wrong config.Problems) config.Problems {
 // Documents returns the documents that clients may send, and those of operators who
 // are logged in to the inbox. Operators may send any document.
 func Documents(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
-	o := graphqlhttp.DocumentOptions{
-		Schema:        exec.AST(),
-		Introspection: s.Introspection,
-	}
+	o := graphqlhttp.DocumentOptions{Introspection: s.Introspection}
 	if s.OperationsPath != "" {
 		if o.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {
 			return nil, nil, err
