@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 )
 
@@ -34,6 +33,9 @@ func cut(result []byte, offset int, pages bool) ([]byte, bool) {
 	var notes []string
 	for len(result) > maxResult && len(notes) < maxCuts {
 		shorter, note := shorten(all, "", len(result)-maxResult+maxNotes, offset, pages)
+		if note == "" {
+			break
+		}
 		all, _ = shorter.(map[string]any)
 		notes = append(notes, note)
 		all["cut"] = notes
@@ -42,7 +44,8 @@ func cut(result []byte, offset int, pages bool) ([]byte, bool) {
 	return result, len(result) <= maxResult
 }
 
-// shorten removes excess bytes of JSON from the largest part of a value, which is at a path.
+// shorten removes excess bytes of JSON from the largest list in a value, which is at a path. The
+// note is empty if there is no list to shorten.
 func shorten(value any, path string, excess, offset int, pages bool) (shorter any, note string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -77,14 +80,8 @@ func shorten(value any, path string, excess, offset int, pages bool) (shorter an
 			v[0], note = shorten(v[0], path+"[0]", excess, offset, pages)
 		}
 		return v, note
-
-	case string:
-		room := len(encode(v)) - excess
-		start := func(n int) string { return strings.ToValidUTF8(v[:n], "") }
-		end := sort.Search(len(v), func(n int) bool { return len(encode(start(n+1))) > room })
-		return start(end) + "…", fmt.Sprintf("the end of `%s` is left out", path)
 	}
-	return nil, fmt.Sprintf("`%s` is left out", path)
+	return value, ""
 }
 
 func encode(value any) []byte {
