@@ -91,7 +91,7 @@ func New(
 	if a.pdfs, err = open.PDFs(a.content, a.cache, a.Data.Store); err != nil {
 		return nil, err
 	}
-	a.mails = open.Mails(&leadmail.Service{
+	a.mails = open.Mails(leadmail.Service{
 		Store:   a.Data.Store,
 		Content: a.content,
 		PDFs:    a.pdfs,

@@ -105,7 +105,7 @@ func (a *App) newRetention() *retention.Job {
 
 // newLeads returns the resolver of the leads.
 func (a *App) newLeads(open systems.Opener) *leads.Resolver {
-	return open.Leads(a.Data, &leads.Resolver{
+	return open.Leads(a.Data, leads.Resolver{
 		Mails:     a.mails,
 		CMS:       a.cms,
 		CRM:       a.crm,

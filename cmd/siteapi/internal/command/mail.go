@@ -57,11 +57,11 @@ func (c *call) compose(ctx context.Context, l lead.Lead, kind, locale string) (*
 	if err != nil {
 		return nil, err
 	}
-	mailer := &leadmail.Service{Content: c.content, PDFs: documents}
+	parts := leadmail.Service{Content: c.content, PDFs: documents}
 	if c.db != nil {
-		mailer.Store = c.db.Store // It lists the other leads of a session in the mail to sales.
+		parts.Store = c.db.Store // It lists the other leads of a session in the mail to sales.
 	}
-	mailer = c.open.Mails(mailer)
+	mailer := c.open.Mails(parts)
 
 	write := mailer.VisitorMail
 	if kind == "sales" {

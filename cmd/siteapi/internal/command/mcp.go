@@ -3,7 +3,10 @@ package command
 import (
 	"context"
 	"slices"
+	"sync"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
@@ -39,5 +42,53 @@ func (c *call) serveTools(ctx context.Context, tools []*operations.Operation) er
 			return next(asCommand(ctx), method, r)
 		}
 	})
-	return server.Run(ctx, &sdk.StdioTransport{})
+	return server.Run(ctx, &stdio{})
+}
+
+// stdio is the transport over standard input and output. It reports the end of the input
+// only after every call that was read has its response, since the SDK then cancels the
+// others.
+type stdio struct{ sdk.StdioTransport }
+
+// Connect implements [sdk.Transport].
+func (t *stdio) Connect(ctx context.Context) (sdk.Connection, error) {
+	conn, err := t.StdioTransport.Connect(ctx)
+	return &answering{Connection: conn}, err
+}
+
+// answering is a connection that knows its calls. A client may send an id twice at once, for
+// which it gets one response.
+type answering struct {
+	sdk.Connection
+	calls sync.Map // calls by id that were read and have no response yet
+}
+
+// isPending reports whether a call has no response yet.
+func (c *answering) isPending() (pending bool) {
+	c.calls.Range(func(any, any) bool {
+		pending = true
+		return false
+	})
+	return pending
+}
+
+// Read implements [sdk.Connection].
+func (c *answering) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := c.Connection.Read(ctx)
+	if call, ok := msg.(*jsonrpc.Request); ok && call.IsCall() {
+		c.calls.Store(call.ID, true)
+	}
+	for err != nil && c.isPending() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return msg, err
+}
+
+// Write implements [sdk.Connection].
+func (c *answering) Write(ctx context.Context, msg jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, msg)
+	if response, ok := msg.(*jsonrpc.Response); ok {
+		c.calls.Delete(response.ID)
+	}
+	return err
 }

@@ -106,7 +106,7 @@ func (c *call) openLeads(ctx context.Context, copies bool) (*leads.Resolver, err
 
 	// Commands queue mails to owners but do not write them, so they need no content and no
 	// PDFs.
-	r := &leads.Resolver{Mails: c.open.Mails(&leadmail.Service{Store: c.db.Store})}
+	r := leads.Resolver{Mails: c.open.Mails(leadmail.Service{Store: c.db.Store})}
 	if !copies {
 		return c.open.Leads(c.db, r), nil
 	}

@@ -51,7 +51,7 @@ func (c client) label() string { return c.Name + " (" + c.host() + ")" }
 
 // clientOf returns the client with an id, from the cache or from its address.
 func (s *SignIn) clientOf(ctx context.Context, id string) (client, error) {
-	if known, ok := s.clients.GetIfPresent(id); ok && s.Now().Before(known.until) {
+	if known, ok := s.clients.GetIfPresent(id); ok && time.Now().Before(known.until) {
 		return known.client, nil
 	}
 
@@ -92,7 +92,7 @@ func (s *SignIn) clientOf(ctx context.Context, id string) (client, error) {
 	}
 	c.Name = cmp.Or(shownName(c.Name), u.Host)
 	if life := min(maxAge(resp.Header), documentLife); life > 0 {
-		s.clients.Set(id, knownClient{c, s.Now().Add(life)})
+		s.clients.Set(id, knownClient{c, time.Now().Add(life)})
 	}
 	return c, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"sort"
 	"strings"
 )
 
@@ -33,9 +34,6 @@ func cut(result []byte, offset int, pages bool) ([]byte, bool) {
 	var notes []string
 	for len(result) > maxResult && len(notes) < maxCuts {
 		shorter, note := shorten(all, "", len(result)-maxResult+maxNotes, offset, pages)
-		if note == "" {
-			break
-		}
 		all, _ = shorter.(map[string]any)
 		notes = append(notes, note)
 		all["cut"] = notes
@@ -44,8 +42,7 @@ func cut(result []byte, offset int, pages bool) ([]byte, bool) {
 	return result, len(result) <= maxResult
 }
 
-// shorten removes excess bytes of JSON from the largest list in a value, which is at a path. The
-// note is empty if there is no list to shorten.
+// shorten removes excess bytes of JSON from the largest part of a value, which is at a path.
 func shorten(value any, path string, excess, offset int, pages bool) (shorter any, note string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -80,8 +77,14 @@ func shorten(value any, path string, excess, offset int, pages bool) (shorter an
 			v[0], note = shorten(v[0], path+"[0]", excess, offset, pages)
 		}
 		return v, note
+
+	case string:
+		room := len(encode(v)) - excess
+		start := func(n int) string { return strings.ToValidUTF8(v[:n], "") }
+		end := sort.Search(len(v), func(n int) bool { return len(encode(start(n+1))) > room })
+		return start(end) + "…", fmt.Sprintf("the end of `%s` is left out", path)
 	}
-	return value, ""
+	return nil, fmt.Sprintf("`%s` is left out", path)
 }
 
 func encode(value any) []byte {

@@ -16,9 +16,9 @@ func (o Opener) Mail() mail.Sender {
 	return nil
 }
 
-// Mails returns the service that writes and sends mails about leads. Without a store it
-// can only write them.
-func (o Opener) Mails(m *leadmail.Service) *leadmail.Service {
+// Mails returns the service that writes and sends mails about leads, with the given store,
+// content and PDFs. Without a store it can only write them.
+func (o Opener) Mails(m leadmail.Service) *leadmail.Service {
 	s := o.Settings
 	m.Settings = leadmail.Settings{
 		SiteURL:     s.SiteURL,
@@ -35,7 +35,7 @@ func (o Opener) Mails(m *leadmail.Service) *leadmail.Service {
 		m.PerHour = s.VisitorMailsPerHour
 	}
 	m.Log = o.Log
-	return m
+	return &m
 }
 
 // inboxURL returns the public address of the inbox, or an empty string if it has none.

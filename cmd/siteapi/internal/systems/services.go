@@ -59,14 +59,14 @@ func (o Opener) Pull(data *Database, contacts CRM) *leads.Pull {
 	return &leads.Pull{CRM: source, Store: data.Store, Log: o.Log, Count: o.Metrics.Event}
 }
 
-// Leads completes a resolver of the leads that has those of its other systems that are open.
-// Only an erasure and a verification need the CMS, the CRM and ClearPDFs.
-func (o Opener) Leads(data *Database, r *leads.Resolver) *leads.Resolver {
+// Leads returns the resolver of the leads with the given mails, CMS, CRM, options and
+// ClearPDFs. Only an erasure and a verification need the CMS, the CRM and ClearPDFs.
+func (o Opener) Leads(data *Database, r leads.Resolver) *leads.Resolver {
 	r.Store, r.Queue, r.Truncate = data.Store, data.Queue, data.Truncate
 	r.Operators = &operators.Resolver{Store: data.Store, Tokens: o.Settings.NamedTokens, Log: o.Log}
 	r.MailFiles = mailfile.Open(o.Settings.MailPath())
 	r.Log, r.TimeZone, r.OutOfReach = o.Log, o.Settings.TimeZone, o.OutOfReach
-	return r
+	return &r
 }
 
 // OutOfReach lists the copies of a lead that an erasure cannot reach.

@@ -56,7 +56,7 @@ func TestCRMThatStoresNothing(t *testing.T) {
 	must(t, err)
 	documents, err := open.CMS()
 	must(t, err)
-	own := open.Leads(db, &leads.Resolver{
+	own := open.Leads(db, leads.Resolver{
 		CMS:       documents,
 		CRM:       silentCRM{CRM: contacts},
 		ClearPDFs: func(context.Context) (int, error) { return 0, nil },

@@ -273,3 +273,57 @@ func TestToolsOnThisMachine(t *testing.T) {
 	s.Prints("leads show "+id, "Called back.")
 	s.Prints("audit list", "command:")
 }
+
+// An assistant's client may close its pipe as soon as it has written. Every call that it
+// wrote is answered, and then the command ends.
+func TestPipeThatClosesEarly(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSite(t).Start()
+	const (
+		hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+			`"clientInfo":{"name":"test","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+		list   = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+		leads  = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"leads","arguments":{}}}`
+		health = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"health"}}`
+	)
+
+	for _, tt := range []struct {
+		input string
+		want  string // ids of the responses, in order
+		code  int
+	}{
+		{"", "", 0}, // a client that has started and given up
+		{hello, "0", 0},
+		{hello + list + "\n" + leads + "\n" + health + "\n", "0 1 2 3", 0},         // 0 or 1 of them before
+		{hello + health + "\n" + list, "0 1 3", 0},                                 // the slow one first, no line feed at the end
+		{strings.ReplaceAll(hello+list+"\n"+leads+"\n", "\n", "\r\n"), "0 1 2", 0}, // as on Windows
+		{hello + health + "\n" + `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}` + "\n",
+			"0 3", 0}, // a notification has no response
+		{hello + health + "\n" + `{"jsonrpc":"2.0","id":4,"method":"no/such"}` + "\n", "0 3 4", 0},
+		{hello + `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"nosuch"}}` + "\n" + health, "0 3 5", 0},
+		{hello + health + "\nnonsense\n", "0 3", 1},                    // a broken line ends the session, not the calls
+		{hello + health + "\n" + `{"jsonrpc":"2.0","id":6,`, "0 3", 1}, // killed while it wrote
+		{hello + leads + "\n" + strings.Replace(leads, `"id":2`, `"id":"two"`, 1), `0 2 two`, 0},
+		{hello + health + "\n" + health + "\n", "0 3", 0}, // an id twice at once did not end
+		{list + "\n", "1", 0}, // before the session has begun
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		cmd := exec.CommandContext(ctx, apptest.Binary, "mcp")
+		cmd.Env, cmd.Stdin = s.Env, strings.NewReader(tt.input)
+		out, err := cmd.Output()
+		cancel()
+
+		var ids []string
+		for line := range strings.Lines(string(out)) {
+			var response struct{ ID any }
+			if json.Unmarshal([]byte(line), &response) != nil {
+				t.Errorf("not a response: %s", line)
+			}
+			ids = append(ids, fmt.Sprint(response.ID))
+		}
+		slices.Sort(ids)
+		if got := strings.Join(ids, " "); got != tt.want || cmd.ProcessState.ExitCode() != tt.code {
+			t.Errorf("%.400q: responses to %q, want %q: %v", strings.TrimPrefix(tt.input, hello), got, tt.want, err)
+		}
+	}
+}
