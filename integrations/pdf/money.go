@@ -32,9 +32,8 @@ type money struct {
 const mostDigits = 4
 
 // money returns the format of amounts in a currency, with cents only if one of them has
-// cents, also in a currency that is usually written without, such as RSD. The function
-// shown reports whether a letter can be shown.
-func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) money {
+// cents, also in a currency that is usually written without, such as RSD.
+func (w *Words) money(code string, amounts ...float64) money {
 	printer := message.NewPrinter(w.tag)
 	m := money{printer: printer, sign: code, digits: 2, signFirst: w.CodeFirst}
 	if unit, err := currency.ParseISO(code); err == nil {
@@ -43,7 +42,7 @@ func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) mo
 		// The calculator shows the same narrow symbol: "€" in ro, too. One that can't be shown
 		// is written as the code.
 		symbol := printer.Sprint(currency.NarrowSymbol(unit))
-		if symbol != "" && strings.IndexFunc(symbol, func(r rune) bool { return !shown(r) }) < 0 {
+		if symbol != "" && w.shows(symbol) {
 			m.sign = symbol
 		}
 	}
@@ -62,6 +61,11 @@ func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) mo
 	return m
 }
 
+// shows reports whether the letters of a text can be shown.
+func (w *Words) shows(text string) bool {
+	return w.shown == nil || !strings.ContainsFunc(text, func(r rune) bool { return !w.shown(r) })
+}
+
 func (m money) number(amount float64) string {
 	return m.printer.Sprint(number.Decimal(amount, number.Scale(m.digits)))
 }
@@ -78,26 +82,25 @@ func (m money) text(amount float64) string {
 }
 
 // Price returns the text of a lead's price: its range, or that the price is to be agreed.
-// The function shown reports whether a letter can be shown.
-func (w *Words) Price(l *lead.Lead, shown func(rune) bool) string {
+func (w *Words) Price(l *lead.Lead) string {
 	if l.ToBeAgreed() {
 		return w.Agreed
 	}
-	return w.Range(l.Estimate, shown)
+	return w.Range(l.Estimate)
 }
 
 // Range formats the range of an estimate: "€12,000 – €18,000" in en, "12.000 – 18.000 €"
 // in es. Equal bounds become one amount; a maximum of 0 becomes a price to be agreed.
-func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
+func (w *Words) Range(e lead.Estimate) string {
 	if e.Max == 0 {
 		return w.Agreed
 	}
-	return w.span(e, shown)
+	return w.span(e)
 }
 
 // span formats the bounds of a range, also if they are 0.
-func (w *Words) span(e lead.Estimate, shown func(rune) bool) string {
-	m := w.money(e.Currency, shown, e.Min, e.Max)
+func (w *Words) span(e lead.Estimate) string {
+	m := w.money(e.Currency, e.Min, e.Max)
 	low, high := m.number(e.Min), m.number(e.Max)
 	switch {
 	case low == high:
@@ -130,14 +133,14 @@ func (w *Words) Guidance(l *lead.Lead) string {
 
 // Tax returns the tax of a lead's range: the net range, the tax and the total, or only the tax
 // that the range includes. There are no rows if the rules state no tax or there is no price.
-func (w *Words) Tax(l *lead.Lead, shown func(rune) bool) []Row {
+func (w *Words) Tax(l *lead.Lead) []Row {
 	if l.Price == nil || l.Price.Tax == nil || l.ToBeAgreed() {
 		return nil
 	}
 
 	t, net := l.Price.Tax, l.Estimate
 	name := w.percent(t.Percent) + " " + cmp.Or(t.Labels.In(w.tag.String()), w.TaxName)
-	tax := w.span(lead.Estimate{Min: t.Min, Max: t.Max, Currency: net.Currency}, shown)
+	tax := w.span(lead.Estimate{Min: t.Min, Max: t.Max, Currency: net.Currency})
 	if t.Included {
 		return []Row{{Label: fmt.Sprintf(w.Including, name), Value: tax}}
 	}
@@ -145,9 +148,9 @@ func (w *Words) Tax(l *lead.Lead, shown func(rune) bool) []Row {
 	sum := func(a, b float64) float64 { return math.Round((a+b)*1e4) / 1e4 } // currencies have up to 4 decimals
 	total := lead.Estimate{Min: sum(net.Min, t.Min), Max: sum(net.Max, t.Max), Currency: net.Currency}
 	return []Row{
-		{Label: w.Net, Value: w.span(net, shown)},
+		{Label: w.Net, Value: w.span(net)},
 		{Label: name, Value: tax},
-		{Label: w.Total, Value: w.span(total, shown)},
+		{Label: w.Total, Value: w.span(total)},
 	}
 }
 
@@ -173,7 +176,7 @@ func (w *Words) Calculation(l *lead.Lead, field, slug string) string {
 	if line == nil || line.UnitPrice == nil {
 		return text
 	}
-	amount := func(f float64) string { return w.decimal(f, w.money(l.Estimate.Currency, everyLetter, f).digits) }
+	amount := func(f float64) string { return w.decimal(f, w.money(l.Estimate.Currency, f).digits) }
 	text += " ×" + nbsp + amount(*line.UnitPrice)
 	if line.Flat != 0 {
 		text += " +" + nbsp + amount(line.Flat)
@@ -188,10 +191,8 @@ func (w *Words) Calculation(l *lead.Lead, field, slug string) string {
 
 // Amount formats an amount in the currency of a lead.
 func (w *Words) Amount(l *lead.Lead, amount float64) string {
-	return w.money(l.Estimate.Currency, everyLetter, amount).text(amount)
+	return w.money(l.Estimate.Currency, amount).text(amount)
 }
-
-func everyLetter(rune) bool { return true }
 
 // decimal formats a number with at most mostDigits decimals, and with at least this many.
 func (w *Words) decimal(f float64, least int) string {

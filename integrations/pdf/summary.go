@@ -24,12 +24,13 @@ type Summary struct {
 type Row struct{ Label, Value, Amount string }
 
 // Summarize returns the summary of a document. It passes each text from outside through
-// print; shown reports whether a letter can be shown.
+// print; shown reports whether a letter can be shown, and is nil if each can.
 func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*Summary, error) {
 	words, err := WordsIn(d.Locale)
 	if err != nil {
 		return nil, err
 	}
+	words.shown = shown
 
 	l := d.Lead
 	l.Estimate.Currency = print(short(l.Estimate.Currency))
@@ -37,10 +38,10 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 		Document:  d,
 		Words:     words,
 		Reference: lead.Reference(l.ID),
-		Range:     words.Price(&l, shown),
+		Range:     words.Price(&l),
 		Guidance:  print(words.Guidance(&l)),
 	}
-	for _, row := range words.Tax(&l, shown) {
+	for _, row := range words.Tax(&l) {
 		s.Tax = append(s.Tax, Row{Label: print(row.Label), Value: row.Value})
 	}
 	for _, paragraph := range d.Paragraphs(QuoteIntro) {
@@ -61,7 +62,7 @@ func Summarize(d *Document, print func(string) string, shown func(rune) bool) (*
 		}
 	}
 
-	amount := amounts(words, &l, shown)
+	amount := amounts(words, &l)
 	choice := func(label, field, slug string) Row {
 		value := print(Label(slug, d.Labels))
 		if calculation := words.Calculation(&l, field, slug); calculation != "" {
@@ -100,7 +101,7 @@ func rows(list ...Row) (some []Row) {
 
 // amounts returns a function that returns the text next to a choice, or next to a line
 // without a slug. The text is empty if the service did not price the choices.
-func amounts(words *Words, l *lead.Lead, shown func(rune) bool) func(field, slug string) string {
+func amounts(words *Words, l *lead.Lead) func(field, slug string) string {
 	price := l.Price
 	if price == nil || len(price.Lines)+len(price.Unpriced) == 0 {
 		return func(string, string) string { return "" }
@@ -110,7 +111,7 @@ func amounts(words *Words, l *lead.Lead, shown func(rune) bool) func(field, slug
 	for _, line := range price.Lines {
 		values = append(values, line.Amount)
 	}
-	m := words.money(l.Estimate.Currency, shown, values...)
+	m := words.money(l.Estimate.Currency, values...)
 
 	return func(field, slug string) string {
 		switch line := price.Line(field, slug); {

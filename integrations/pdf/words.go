@@ -12,7 +12,8 @@ import (
 // Words are the fixed texts of a quote's document and mails in one language, read from
 // words/<locale>.json.
 type Words struct {
-	tag language.Tag
+	tag   language.Tag
+	shown func(rune) bool // reports whether a letter can be shown; nil if each can
 
 	Title, Reference, Date string
 

@@ -161,8 +161,9 @@ func TestSpan(t *testing.T) {
 	} {
 		s := &sheet{family: family, missing: map[string]bool{}}
 		e := lead.Estimate{Min: c.min, Max: c.max, Currency: s.print(c.currency)}
-		got := wordsOf(t, c.locale).Price(&lead.Lead{Estimate: e}, family.Has)
-		if got != c.want {
+		words := wordsOf(t, c.locale)
+		words.shown = family.Has
+		if got := words.Price(&lead.Lead{Estimate: e}); got != c.want {
 			t.Errorf("%s, %v to %v %s: got %q, want %q", c.locale, c.min, c.max, c.currency, got, c.want)
 		}
 	}

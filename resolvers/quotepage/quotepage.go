@@ -102,8 +102,7 @@ func (r *Resolver) QuotePage(ctx context.Context, id string, asked *schema.Local
 // fill sets the values of a lead's page.
 func (r *Resolver) fill(ctx context.Context, v *view, l *lead.Lead) error {
 	document, _ := r.PDFs.Summarized(ctx, l, v.Locale)
-	all := func(rune) bool { return true }
-	summary, err := pdf.Summarize(&document, lead.OneLine, all)
+	summary, err := pdf.Summarize(&document, lead.OneLine, nil)
 	if err != nil {
 		return err
 	}

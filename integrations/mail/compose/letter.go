@@ -69,9 +69,9 @@ func (l *letter) hello(firstName string) string {
 
 // estimate sets the texts of the range panel.
 func (l *letter) estimate(d *pdf.Document) {
-	l.Range = l.Words.Price(&d.Lead, func(rune) bool { return true })
+	l.Range = l.Words.Price(&d.Lead)
 	l.Guidance = l.Words.Guidance(&d.Lead)
-	l.Tax = l.Words.Tax(&d.Lead, func(rune) bool { return true })
+	l.Tax = l.Words.Tax(&d.Lead)
 }
 
 // amount returns how the quantity of a choice is priced, such as " · 120 m² × 4.50 · €540". It

@@ -53,7 +53,7 @@ func Sales(d *pdf.Document, inbox string, others ...Reference) (mail.Message, er
 	}
 	seen := ""
 	if sent := submitted.SentEstimate; sent != nil && *sent != submitted.Estimate {
-		seen = w.Range(*sent, func(rune) bool { return true })
+		seen = w.Range(*sent)
 	}
 	firstFrom := ""
 	if submitted.FirstAttribution != submitted.Attribution {
