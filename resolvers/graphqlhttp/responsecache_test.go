@@ -2,149 +2,213 @@ package graphqlhttp_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/resolvers/executor"
+	"siteapi/resolvers/graphqlhttp"
+	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
-const phoneQuery = `{ SiteSettings(id: "siteSettings") { contactPhone } }`
+// endpoint is the endpoint of a site whose content is one telephone number. Its operations
+// wait until they are released.
+type endpoint struct {
+	exec.QueryResolver // of the fields that no test reads
 
-func phoneResponse(phone string) string {
-	return `{"data":{"SiteSettings":{"contactPhone":"` + phone + `"}}}`
+	handler http.Handler
+	phone   atomic.Pointer[string]   // also the revision of the content
+	loaded  atomic.Bool              // whether the content has a revision
+	asked   atomic.Int64             // number of reads of a revision; each request reads one before it runs or waits
+	runs    atomic.Int64             // number of executions
+	during  func(number int64) error // called at the end of each execution
+	release chan struct{}
 }
 
-func TestHotResponseIsCached(t *testing.T) {
+// roots are the resolvers of the schema.
+type roots struct {
+	exec.ResolverRoot
+	queries exec.QueryResolver
+}
+
+func (r roots) Query() exec.QueryResolver { return r.queries }
+
+func newEndpoint(t *testing.T) *endpoint {
+	t.Helper()
+	e := &endpoint{release: make(chan struct{}), during: func(int64) error { return nil }}
+	e.phone.Store(new("old"))
+	e.loaded.Store(true)
+
+	docs, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{Schema: exec.AST()})
+	must(t, err)
+	e.handler = graphqlhttp.New(graphqlhttp.Options{
+		Documents: docs,
+		Executor: executor.New(executor.Options{
+			Resolvers:   roots{queries: e},
+			Log:         zerolog.Nop(),
+			Now:         time.Now,
+			ContentSize: func() int { return 0 },
+			Documents:   docs,
+		}),
+		Load: func(context.Context, string) { e.loaded.Store(true) },
+		Revision: func(string) (string, bool) {
+			e.asked.Add(1)
+			return *e.phone.Load(), e.loaded.Load()
+		},
+	})
+	return e
+}
+
+func (e *endpoint) SiteSettings(ctx context.Context, _ string, _ *schema.Locale) (*schema.SiteSettings, error) {
+	number, found := e.runs.Add(1), e.phone.Load()
+	select {
+	case <-e.release:
+		return &schema.SiteSettings{ContactPhone: found}, e.during(number)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// begin sends a request, waits until it has read a revision, and returns a function that
+// waits for its response.
+func (e *endpoint) begin(t *testing.T, ctx context.Context) func() string {
+	t.Helper()
+	asked := e.asked.Load()
+	body := strings.NewReader(`{"query":"{ SiteSettings(id: \"siteSettings\") { contactPhone } }"}`)
+	r := httptest.NewRequestWithContext(ctx, "POST", "/graphql", body)
+	r.Header.Set("Content-Type", "application/json")
+
+	w, done := httptest.NewRecorder(), make(chan struct{})
+	go func() { defer close(done); e.handler.ServeHTTP(w, r) }()
+	wait(t, func() bool { return e.asked.Load() > asked })
+	return func() string {
+		<-done
+		return w.Body.String()
+	}
+}
+
+// wait waits until a condition holds, for at most a minute.
+func wait(t *testing.T, reached func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the requests have not arrived after a minute")
+		}
+	}
+}
+
+// shows checks that a response has a telephone number.
+func shows(t *testing.T, response func() string, phone string) {
+	t.Helper()
+	if got := response(); got != `{"data":{"SiteSettings":{"contactPhone":"`+phone+`"}}}` {
+		t.Errorf("got %s, want %s", got, phone)
+	}
+}
+
+// Many concurrent readers that miss the cache cost one execution, even after an
+// invalidation, when no content is loaded.
+func TestConcurrentRequestsRunOnce(t *testing.T) {
 	t.Parallel()
-	d := newEndpoint(t, nil)
-	first := d.ask(t, "", phoneQuery)
-	if record := <-d.records; record.Cached || record.Type != "query" ||
-		fmt.Sprint(record.RootFields) != "[SiteSettings]" {
-		t.Errorf("the first request: %+v", record)
+	e := newEndpoint(t)
+	e.loaded.Store(false)
+
+	var group sync.WaitGroup
+	for range 20 {
+		response := e.begin(t, t.Context())
+		group.Go(func() { shows(t, response, "old") })
 	}
+	wait(t, func() bool { return e.runs.Load() > 0 })
+	close(e.release)
+	group.Wait()
 
-	for range 3 {
-		got := d.ask(t, "", phoneQuery)
-		if record := <-d.records; !record.Cached || record.Type != "query" ||
-			fmt.Sprint(record.RootFields) != "[SiteSettings]" || record.Code != "" {
-			t.Errorf("the next: %+v", record)
-		}
-
-		got.header.Del("Date")
-		first.header.Del("Date")
-		if got.body != phoneResponse("+1 555 0100") || fmt.Sprint(got.header) != fmt.Sprint(first.header) {
-			t.Errorf("got %s %v, first %v", got.body, got.header, first.header)
-		}
-	}
-
-	if runs := d.runs.Load(); runs != 1 {
+	if runs := e.runs.Load(); runs != 1 {
 		t.Errorf("executed %d times, want once", runs)
 	}
+}
 
-	// A client of the other media type gets another response to the same text.
-	if got := d.ask(t, typeGraphQL, phoneQuery); got.header.Get("ETag") == first.header.Get("ETag") {
-		t.Error("two media types share an entity tag")
+// An execution that others wait for continues when its first client disconnects.
+func TestFirstReaderDisconnects(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint(t)
+	ctx, leave := context.WithCancel(t.Context())
+	first := e.begin(t, ctx)
+	wait(t, func() bool { return e.runs.Load() == 1 })
+
+	second := e.begin(t, t.Context())
+	leave()
+	time.Sleep(10 * time.Millisecond) // in which the execution would end
+	close(e.release)
+
+	shows(t, second, "old")
+	first()
+	if runs := e.runs.Load(); runs != 1 {
+		t.Errorf("executed %d times, want once", runs)
 	}
 }
 
+// An error is neither shared nor stored.
+func TestErrorsAreNotShared(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint(t)
+	e.during = func(number int64) error {
+		if number == 1 {
+			return &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Unavailable."}
+		}
+		return nil
+	}
+
+	first := e.begin(t, t.Context())
+	wait(t, func() bool { return e.runs.Load() == 1 })
+	second := e.begin(t, t.Context())
+	close(e.release)
+
+	if got := first(); !strings.HasPrefix(got, `{"data":{"SiteSettings":null},"errors":[{"message":"Unavailable."`) {
+		t.Errorf("the first got %s", got)
+	}
+	shows(t, second, "old")
+}
+
+// A request after a publication does not share the response of an earlier one.
+func TestNewContentIsNotSharedWithOld(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint(t)
+	first := e.begin(t, t.Context())
+	wait(t, func() bool { return e.runs.Load() == 1 })
+
+	e.phone.Store(new("new"))
+	second := e.begin(t, t.Context())
+	wait(t, func() bool { return e.runs.Load() == 2 })
+	close(e.release)
+
+	shows(t, second, "new")
+	shows(t, first, "old")
+}
+
+// A response that is built while the content changes is not used later.
 func TestChangeWhileTheOperationRuns(t *testing.T) {
 	t.Parallel()
-	var once sync.Once
-	d := newEndpoint(t, func(s *setup) {
-		s.site.during = func(context.Context) error { once.Do(func() { s.site.set("new") }); return nil }
-	})
+	e := newEndpoint(t)
+	e.during = func(int64) error { e.phone.Store(new("new")); return nil }
+	close(e.release)
 
-	if got := d.ask(t, "", phoneQuery); got.body != phoneResponse("+1 555 0100") {
-		t.Fatalf("the response in between: %s", got.body)
-	}
-
+	shows(t, e.begin(t, t.Context()), "old")
 	for range 3 {
-		if got := d.ask(t, "", phoneQuery); got.body != phoneResponse("new") {
-			t.Errorf("after the change: %s", got.body)
-		}
+		shows(t, e.begin(t, t.Context()), "new")
 	}
 }
 
-func TestContentByLocale(t *testing.T) {
+func TestTimeLimit(t *testing.T) {
 	t.Parallel()
-	d := newEndpoint(t, nil)
-
-	query := `query Q($l: Locale!) {
-		a: content(documentType: "hero") { fields }
-		b: content(documentType: "hero", locale: es) { fields }
-		c: content(documentType: "hero", locale: $l) { fields } }`
-	body := asBody(t, map[string]any{"query": query, "variables": map[string]any{"l": "ro"}})
-
-	for revision := 1; revision <= 2; revision++ {
-		for range 2 {
-			want := fmt.Sprintf(`{"data":{"a":[{"fields":{"title":"en (%[1]d)"}}],`+
-				`"b":[{"fields":{"title":"es (%[1]d)"}}],`+
-				`"c":[{"fields":{"title":"ro (%[1]d)"}}]}}`, revision)
-			if got := d.post(t, "", body); got.body != want {
-				t.Errorf("got %s, want %s", got.body, want)
-			}
-		}
-
-		<-d.records
-		if record := <-d.records; !record.Cached {
-			t.Errorf("the same request again: %+v", record)
-		}
-
-		d.revision.Add(1)
-	}
-}
-
-func TestHeadersForCaches(t *testing.T) {
-	t.Parallel()
-	const public = "public, max-age=0, must-revalidate"
-	d := newEndpoint(t, nil)
-	get := func(q string, header http.Header) reply {
-		return d.do(t, "GET", url.Values{"query": {q}}.Encode(), header, nil)
-	}
-
-	for range 2 { // executed, then cached
-		page := get(phoneQuery, nil)
-		etag := page.header.Get("ETag")
-		if page.header.Get("Cache-Control") != public || page.header.Get("Vary") != "Accept" ||
-			!strings.HasPrefix(etag, `W/"`) {
-			t.Fatalf("headers %v", page.header)
-		}
-
-		for match, status := range map[string]int{
-			etag:                           304,
-			strings.TrimPrefix(etag, "W/"): 304,
-			`"other", ` + etag:             304,
-			`"other"`:                      200,
-		} {
-			got := get(phoneQuery, http.Header{"If-None-Match": {match}})
-			if got.status != status || got.header.Get("ETag") != etag || got.header.Get("Cache-Control") != public {
-				t.Errorf("If-None-Match %s: %d %q %v", match, got.status, got.body, got.header)
-			}
-		}
-	}
-
-	before := get(phoneQuery, nil).header.Get("ETag")
-	d.set("new")
-	if got := get(phoneQuery, http.Header{"If-None-Match": {before}}); got.body != phoneResponse("new") {
-		t.Errorf("after a change: %d %s", got.status, got.body)
-	}
-
-	// A condition has no effect on a POST.
-	header := http.Header{"Content-Type": {typeJSON}, "If-None-Match": {"*"}}
-	got := d.do(t, "POST", "", header, strings.NewReader(asQuery(t, phoneQuery)))
-	if got.status != 200 || got.header.Get("Cache-Control") != public || got.header.Get("Vary") != "" {
-		t.Errorf("POST with a condition: %d %v", got.status, got.header)
-	}
-
-	for name, query := range map[string]string{
-		"no hint":  `{ cacheStats { success } }`,
-		"an error": `{ quotePdf(id: "x") { fileName } }`,
-		"refused":  `{ nothing }`,
-	} {
-		if got := get(query, nil); got.header.Get("Cache-Control") != "no-store" || got.header.Get("ETag") != "" {
-			t.Errorf("%s: %v", name, got.header)
-		}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if got := newEndpoint(t).begin(t, ctx)(); !strings.Contains(got, `"UPSTREAM_UNAVAILABLE"`) {
+		t.Errorf("got %s", got)
 	}
 }

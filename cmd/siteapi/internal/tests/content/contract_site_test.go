@@ -94,6 +94,18 @@ func TestContractSiteSettings(t *testing.T) {
 			`{ SiteSettings(id: "other") { contactPhone } }`,
 			`{"data":{"SiteSettings":null},"errors":[]}`,
 		},
+		{
+			"another id under an alias",
+			`[{"_id":"siteSettings","_type":"siteSettings","contactPhone":"1"}]`,
+			`{ a: SiteSettings(id: "siteSettings") { contactPhone } b: SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"a":{"contactPhone":"1"},"b":null},"errors":[]}`,
+		},
+		{
+			"a null further down",
+			`[{"_id":"siteSettings","_type":"siteSettings"}]`,
+			`{ SiteSettings(id: "siteSettings") { SiteSettings: logo { asset { url } } } }`,
+			`{"data":{"SiteSettings":{"SiteSettings":null}}}`,
+		},
 	}
 
 	s := apptest.Start(t)

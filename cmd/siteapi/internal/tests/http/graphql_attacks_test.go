@@ -1,4 +1,4 @@
-package graphqlhttp_test
+package http
 
 import (
 	"fmt"
@@ -8,19 +8,23 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"siteapi/cmd/siteapi/internal/apptest"
 )
 
+// A hostile document is refused within milliseconds of CPU time, also with introspection. The
+// test runs alone, since it measures the time of the process.
 func TestAttacksAreRefusedQuickly(t *testing.T) {
-	d := newEndpoint(t, func(s *setup) { s.documents.Introspection = true })
+	s := apptest.Start(t)
 
 	for _, a := range attacks() {
 		best := time.Hour
 		for range 5 {
 			start := processorTime()
-			got := d.post(t, typeGraphQL, a.body) // this type gives refusals a status of 4xx
+			got := s.Do("POST", "/graphql", a.body, acceptGraphQL) // this type gives refusals a status of 4xx
 			best = min(best, processorTime()-start)
-			if got.status < 400 || got.status > 499 || len(got.body) > 16<<10 {
-				t.Errorf("%s: %d, %d bytes, %.200s", a.name, got.status, len(got.body), got.body)
+			if got.Status < 400 || got.Status > 499 || len(got.Body) > 16<<10 || got.Has(`"data"`) {
+				t.Errorf("%s: %d, %d bytes, %.200s", a.name, got.Status, len(got.Body), got.Body)
 			}
 			if best < 100*time.Millisecond {
 				break
@@ -31,10 +35,6 @@ func TestAttacksAreRefusedQuickly(t *testing.T) {
 		if best > time.Second {
 			t.Errorf("%s took %v", a.name, best)
 		}
-	}
-
-	if n := d.runs.Load(); n != 0 {
-		t.Errorf("%d fields were executed", n)
 	}
 }
 

@@ -1,17 +1,16 @@
-package graphqlhttp_test
+package http
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"net/http"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"siteapi/resolvers/graphqlhttp"
+	"siteapi/cmd/siteapi/internal/apptest"
 )
 
 func sha(text string) string {
@@ -24,66 +23,63 @@ func persistedExtension(hash string) string {
 }
 
 // byHash requests a document by its hash with GET, as Apollo and urql do.
-func (d *endpoint) byHash(t *testing.T, accept, hash string) reply {
-	t.Helper()
+func byHash(s *apptest.Service, accept, hash string) apptest.Response {
+	s.T.Helper()
 	query := url.Values{"operationName": {""}, "variables": {"{}"}, "extensions": {persistedExtension(hash)}}
-	return d.do(t, "GET", query.Encode(), http.Header{"Accept": {accept}}, nil)
+	return s.Do("GET", "/graphql?"+query.Encode(), "", "Accept: "+accept)
 }
 
 // register posts a document with its hash.
-func (d *endpoint) register(t *testing.T, hash, text string) reply {
-	t.Helper()
-	return d.post(t, "", asBody(t, map[string]any{
-		"query":      text,
-		"extensions": json.RawMessage(persistedExtension(hash)),
-	}))
+func register(s *apptest.Service, hash, text string) apptest.Response {
+	s.T.Helper()
+	body, _ := strings.CutSuffix(document("", text).body, "}")
+	return s.Do("POST", "/graphql", body+`,"extensions":`+persistedExtension(hash)+`}`)
 }
 
 func TestAutomaticPersistedQueries(t *testing.T) {
 	t.Parallel()
-	d := newEndpoint(t, nil)
+	s := startWithPhone(t)
 	hash := sha(phoneQuery)
 
 	for accept, status := range map[string]int{typeJSON: 200, typeGraphQL: 400} {
-		got := d.byHash(t, accept, hash)
-		message, code := got.firstError(t)
-		if got.status != status || message != "PersistedQueryNotFound" ||
-			code != "PERSISTED_QUERY_NOT_FOUND" || got.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("a miss: %d %s %v", got.status, got.body, got.header)
+		got := byHash(s, accept, hash)
+		if got.Status != status || !got.Has(`"message":"PersistedQueryNotFound"`) ||
+			s.GraphQLOutcome(got).Code != "PERSISTED_QUERY_NOT_FOUND" || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("a miss: %s %v", got, got.Header)
 		}
 	}
 
-	if got := d.register(t, hash, phoneQuery); got.body != phoneResponse("+1 555 0100") {
-		t.Fatalf("registering: %s", got.body)
+	if got := register(s, hash, phoneQuery); string(got.Body) != phoneResponse {
+		t.Fatalf("registering: %s", got)
 	}
 
 	for range 2 { // executed, then cached
-		got := d.byHash(t, typeJSON, hash)
-		if got.body != phoneResponse("+1 555 0100") || got.header.Get("ETag") == "" ||
-			got.header.Get("Cache-Control") == "no-store" {
-			t.Errorf("a hit: %d %s %v", got.status, got.body, got.header)
+		got := byHash(s, typeJSON, hash)
+		if string(got.Body) != phoneResponse || got.Header.Get("ETag") == "" ||
+			got.Header.Get("Cache-Control") == "no-store" {
+			t.Errorf("a hit: %s %v", got, got.Header)
 		}
 	}
 	// The draft on persisted documents has the member documentId for the hash.
 	for _, id := range []string{hash, "sha256:" + hash} {
-		if got := d.post(t, "", `{"documentId":"`+id+`"}`); got.body != phoneResponse("+1 555 0100") {
-			t.Errorf("documentId: %s", got.body)
+		if got := s.Do("POST", "/graphql", `{"documentId":"`+id+`"}`); string(got.Body) != phoneResponse {
+			t.Errorf("documentId: %s", got)
 		}
 	}
 
 	// A mutation can be registered, but not run by GET.
 	mutation := `mutation { trackQuote(input: {sessionId: "a"}) { success } }`
-	d.register(t, sha(mutation), mutation)
-	if got := d.byHash(t, typeJSON, sha(mutation)); got.status != 405 {
-		t.Errorf("a mutation by GET: %d %s", got.status, got.body)
+	register(s, sha(mutation), mutation)
+	if got := byHash(s, typeJSON, sha(mutation)); got.Status != 405 {
+		t.Errorf("a mutation by GET: %s", got)
 	}
 }
 
 func TestRejectedPersistedQueries(t *testing.T) {
 	t.Parallel()
-	d := newEndpoint(t, nil)
+	s := apptest.Start(t)
 
-	if _, code := d.register(t, sha("x"), phoneQuery).firstError(t); code != "BAD_USER_INPUT" {
+	if got := register(s, sha("x"), phoneQuery); !got.Has(`"BAD_USER_INPUT"`) {
 		t.Error("another document's hash is accepted")
 	}
 
@@ -93,9 +89,9 @@ func TestRejectedPersistedQueries(t *testing.T) {
 		"a hash of the wrong type": `{"version":1,"sha256Hash":7}`,
 		"a list":                   `[]`,
 	} {
-		got := d.post(t, "", `{"extensions":{"persistedQuery":`+extension+`}}`)
-		if _, code := got.firstError(t); got.status != 400 || code != "BAD_USER_INPUT" {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+		got := s.Do("POST", "/graphql", `{"extensions":{"persistedQuery":`+extension+`}}`)
+		if !got.Is(400, `"BAD_USER_INPUT"`) {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 
@@ -104,8 +100,8 @@ func TestRejectedPersistedQueries(t *testing.T) {
 		"invalid":      `{ nothing }`,
 		"wrong values": `{ content(documentType: 7) { id } }`,
 	} {
-		d.register(t, sha(text), text)
-		if message, _ := d.byHash(t, typeJSON, sha(text)).firstError(t); message != "PersistedQueryNotFound" {
+		register(s, sha(text), text)
+		if got := byHash(s, typeJSON, sha(text)); !got.Has("PersistedQueryNotFound") {
 			t.Errorf("%s was registered", name)
 		}
 	}
@@ -123,12 +119,10 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// trusting returns an endpoint that accepts the trusted documents of a folder or manifest.
-func trusting(t *testing.T, path string) *endpoint {
+// trusting returns a service that accepts the trusted documents of a folder or manifest.
+func trusting(t *testing.T, path string) *apptest.Service {
 	t.Helper()
-	list, err := graphqlhttp.ReadTrusted(path)
-	must(t, err)
-	return newEndpoint(t, func(s *setup) { s.documents.Trusted, s.documents.TrustedOnly = list, true })
+	return startWithPhone(t, "GRAPHQL_OPERATIONS=trusted", "GRAPHQL_DOCUMENTS="+path)
 }
 
 func TestTrustedDocuments(t *testing.T) {
@@ -143,14 +137,9 @@ func TestTrustedDocuments(t *testing.T) {
 		"mounted/.git/hooks/query.graphql":   "not a document",
 		"mounted/.#phone.graphql":            "not a document",
 		"mounted/._phone.gql":                "\x00\x05",
-		"apollo.json": asBody(t, map[string]any{
-			"format":  "apollo-persisted-query-manifest",
-			"version": 1,
-			"operations": []any{
-				map[string]any{"id": sha(phoneQuery), "name": "Phone", "type": "query", "body": phoneQuery},
-			},
-		}),
-		"plain.json": asBody(t, map[string]string{sha(phoneQuery): phoneQuery}),
+		"apollo.json": `{"format":"apollo-persisted-query-manifest","version":1,"operations":[` +
+			fmt.Sprintf(`{"id":%q,"name":"Phone","type":"query","body":%q}]}`, sha(phoneQuery), phoneQuery),
+		"plain.json": fmt.Sprintf(`{%q:%q}`, sha(phoneQuery), phoneQuery),
 	})
 
 	mounted := filepath.Join(dir, "mounted")
@@ -158,16 +147,15 @@ func TestTrustedDocuments(t *testing.T) {
 	must(t, os.Symlink("..data/phone.graphql", filepath.Join(mounted, "phone.graphql")))
 
 	for _, name := range []string{"folder", "mounted", "saved", "apollo.json", "plain.json"} {
-		d := trusting(t, filepath.Join(dir, name))
-		for _, got := range []reply{d.byHash(t, typeJSON, sha(phoneQuery)), d.ask(t, "", phoneQuery)} {
-			if got.body != phoneResponse("+1 555 0100") {
-				t.Errorf("%s: %s", name, got.body)
+		s := trusting(t, filepath.Join(dir, name))
+		for _, got := range []apptest.Response{byHash(s, typeJSON, sha(phoneQuery)), s.Query(phoneQuery, nil)} {
+			if string(got.Body) != phoneResponse {
+				t.Errorf("%s: %s", name, got)
 			}
 		}
 		for _, hash := range []string{sha(`{ __typename }`), sha(phoneQuery)} {
-			got := d.register(t, hash, `{ __typename }`)
-			if _, code := got.firstError(t); code != "QUERY_NOT_IN_SAFELIST" {
-				t.Errorf("%s, another document: %d %s", name, got.status, got.body)
+			if got := register(s, hash, `{ __typename }`); !got.Has(`"QUERY_NOT_IN_SAFELIST"`) {
+				t.Errorf("%s, another document: %s", name, got)
 			}
 		}
 	}
@@ -189,7 +177,7 @@ func TestFormsOfATrustedDocument(t *testing.T) {
 		"deep/er/typename.gql":   `{ SiteSettings(id: "siteSettings") { __typename contactPhone } }`,
 		"deep/er/paragraphs.gql": "query Long { content(documentType: \"\"\"\n  heroSection\n\"\"\") { id } }",
 	})
-	d := trusting(t, dir)
+	s := trusting(t, dir)
 
 	const (
 		head    = `query Card($all: Boolean! = true) { SiteSettings(id: "siteSettings") { ...Contact ...Links @include(if: $all) } } `
@@ -236,17 +224,16 @@ func TestFormsOfATrustedDocument(t *testing.T) {
 		"only __typename":               {`query One { __typename }`, false},
 		"a fragment of a file":          {`fragment Unused on SiteSettings { contactEmail }`, false},
 	} {
-		got := d.ask(t, "", tt.query)
-		if _, code := got.firstError(t); (code == "") != tt.trusted {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+		if got := s.Query(tt.query, nil); got.Has(`"extensions"`) == tt.trusted {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got := d.ask(t, "", strings.Replace(one, "contactPhone", "__typename", 1)); strings.Contains(got.body, `"data"`) {
-		t.Errorf("an empty selection: %s", got.body)
+	if got := s.Query(strings.Replace(one, "contactPhone", "__typename", 1), nil); got.Has(`"data"`) {
+		t.Errorf("an empty selection: %s", got)
 	}
-	got := d.ask(t, "", strings.Replace(one, "contactPhone", "contactPhone __typename", 1))
-	if got.body != `{"data":{"SiteSettings":{"contactPhone":"+1 555 0100","__typename":"SiteSettings"}}}` {
-		t.Errorf("the field __typename is missing: %s", got.body)
+	got := s.Query(strings.Replace(one, "contactPhone", "contactPhone __typename", 1), nil)
+	if !got.Has(`{"data":{"SiteSettings":{"contactPhone":"+1 555 0100","__typename":"SiteSettings"}}}`) {
+		t.Errorf("the field __typename is missing: %s", got)
 	}
 
 	// A file is found by its hash, and gets the fragments that it needs.
@@ -254,57 +241,10 @@ func TestFormsOfATrustedDocument(t *testing.T) {
 	windows := "query Windows {\r\n  SiteSettings(id: \"siteSettings\") { contactPhone }\r\n}"
 	for id, want := range map[string]string{
 		sha(string(card)): `{"data":{"SiteSettings":{"phone":"+1 555 0100","socialLinks":null}}}`,
-		sha(windows):      phoneResponse("+1 555 0100"),
+		sha(windows):      phoneResponse,
 	} {
-		if got := d.byHash(t, typeJSON, id); got.body != want {
-			t.Errorf("by its hash: %s", got.body)
+		if got := byHash(s, typeJSON, id); string(got.Body) != want {
+			t.Errorf("by its hash: %s", got)
 		}
-	}
-}
-
-func TestUnreadableTrustedDocuments(t *testing.T) {
-	t.Parallel()
-	dir := folder(t, map[string]string{
-		"no-documents/notes.md": "# Notes",
-		"not.json":              `{`,
-		"numbers.json":          `{"a":1}`,
-		"empty.json":            `{}`,
-		"version.json":          `{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}`,
-	})
-	for _, name := range []string{"missing", "no-documents", "not.json", "numbers.json", "empty.json", "version.json"} {
-		if list, err := graphqlhttp.ReadTrusted(filepath.Join(dir, name)); err == nil {
-			t.Errorf("%s: read as %v", name, list)
-		}
-	}
-
-	// The error names every document that is not valid.
-	_, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{
-		Trusted: []graphqlhttp.TrustedDocument{
-			{IDs: []string{"1"}, Name: "one.graphql", Text: `{ nothing }`},
-			{IDs: []string{""}, Name: "three.graphql", Text: `{ __typename }`},
-			{IDs: []string{"4"}, Name: "four.graphql", Text: `{ __typename }`},
-			{IDs: []string{"4"}, Name: "five.graphql", Text: `{ a: __typename }`},
-			{IDs: []string{"6"}, Name: "six.graphql", Text: `fragment A on Query { __typename }`},
-			{IDs: []string{"7"}, Name: "seven.graphql", Text: `fragment A on Query { a: __typename }`},
-			{IDs: []string{"8"}, Name: "eight.graphql", Text: `{ ...B }`},
-			{IDs: []string{"9"}, Name: "nine.graphql", Text: `# nothing yet`},
-		},
-	})
-
-	for _, name := range []string{"one", "three", "five", "seven", "eight", "nine"} {
-		if err == nil || !strings.Contains(err.Error(), name+".graphql") {
-			t.Errorf("the error does not name %s: %v", name, err)
-		}
-	}
-
-	if _, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{TrustedOnly: true}); err == nil {
-		t.Error("only trusted documents, but none: accepted")
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

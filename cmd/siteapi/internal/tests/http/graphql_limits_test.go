@@ -1,19 +1,17 @@
-package graphqlhttp_test
+package http
 
 import (
-	"bytes"
-	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
+
+	"siteapi/cmd/siteapi/internal/apptest"
 )
 
-func TestLimits(t *testing.T) {
+func TestLimitsOfDocuments(t *testing.T) {
 	t.Parallel()
-	d := newEndpoint(t, nil)
+	s := apptest.Start(t)
 	fields := func(n int) string { return "__typename " + numbered(n-1, "a%d: __typename ") }
 
 	cases := []struct{ name, allowed, rejected, want string }{
@@ -36,53 +34,33 @@ func TestLimits(t *testing.T) {
 	}
 
 	for _, c := range cases {
-		if got, _ := d.ask(t, "", c.allowed).firstError(t); strings.Contains(got, "more than") ||
-			strings.Contains(got, "costs") {
+		if got := s.Query(c.allowed, nil); got.Has("more than") || got.Has("costs") {
 			t.Errorf("%s: the maximum is rejected: %s", c.name, got)
 		}
-
-		if got, code := d.ask(t, "", c.rejected).firstError(t); !strings.Contains(got, c.want) ||
-			code != "BAD_USER_INPUT" {
-			t.Errorf("%s: above the maximum: %q, want %q", c.name, got, c.want)
+		if got := s.Query(c.rejected, nil); !got.Has(c.want) || !got.Has(`"BAD_USER_INPUT"`) {
+			t.Errorf("%s: above the maximum: %s, want %q", c.name, got, c.want)
 		}
 	}
 }
 
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
-	d := newEndpoint(t, nil)
+	s := apptest.Start(t)
 
 	exact := `{"query":"{ __typename }","extensions":{"a":"` // padded to the limit
 	exact += strings.Repeat("x", 1<<20-len(exact)-3) + `"}}`
-	if got := d.post(t, "", exact); got.status != 200 {
-		t.Errorf("1 MiB: %d %.200s", got.status, got.body)
+	if got := s.Do("POST", "/graphql", exact); got.Status != 200 {
+		t.Errorf("1 MiB: %.200s", got)
 	}
-	for name, body := range map[string]io.Reader{
-		"one byte more":   strings.NewReader(exact + " "),
-		"10 MB in chunks": io.MultiReader(bytes.NewReader(make([]byte, 10<<20))),
-	} {
-		got := d.do(t, "POST", "", http.Header{"Content-Type": {typeJSON}}, body)
-		if _, code := got.firstError(t); got.status != 413 ||
-			code != "PAYLOAD_TOO_LARGE" {
-			t.Errorf("%s: %d %.200s", name, got.status, got.body)
-		}
+	if got := s.Do("POST", "/graphql", exact+" "); !got.Is(413, `"PAYLOAD_TOO_LARGE"`) {
+		t.Errorf("one byte more: %.200s", got)
 	}
-}
 
-func TestTimeLimit(t *testing.T) {
-	t.Parallel()
-	s := newSetup(func(s *setup) {
-		s.site.during = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	})
-
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-
-	w, body := httptest.NewRecorder(), asQuery(t, phoneQuery)
-	r := httptest.NewRequestWithContext(ctx, "POST", "/graphql", strings.NewReader(body))
-	r.Header.Set("Content-Type", typeJSON)
-	if s.handler(t, nil).ServeHTTP(w, r); !strings.Contains(w.Body.String(), `"UPSTREAM_UNAVAILABLE"`) {
-		t.Errorf("got %s", w.Body)
+	chunks := io.MultiReader(strings.NewReader(strings.Repeat(" ", 10<<20)))
+	got, err := http.Post(s.Base+"/graphql", "application/json", chunks)
+	must(t, err)
+	if _ = got.Body.Close(); got.StatusCode != 413 {
+		t.Errorf("10 MB in chunks: %d", got.StatusCode)
 	}
 }
 
@@ -106,10 +84,8 @@ func introspection() string {
 
 func TestIntrospectionPassesTheLimits(t *testing.T) {
 	t.Parallel()
-	d := newEndpoint(t, func(s *setup) { s.documents.Introspection = true })
-	got := d.ask(t, "", introspection())
-	if got.status != 200 || !strings.Contains(got.body, `"name":"SiteSettings"`) ||
-		strings.Contains(got.body, `"errors"`) {
-		t.Errorf("got %d %.300s", got.status, got.body)
+	s := apptest.Start(t)
+	if got := s.Query(introspection(), nil); !got.Is(200, `"name":"SiteSettings"`) || got.Has(`"errors"`) {
+		t.Errorf("got %.300s", got)
 	}
 }
