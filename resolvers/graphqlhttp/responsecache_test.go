@@ -46,14 +46,13 @@ func newEndpoint(t *testing.T) *endpoint {
 	e.phone.Store(new("old"))
 	e.loaded.Store(true)
 
-	docs, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{Schema: exec.AST()})
+	docs, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{})
 	must(t, err)
 	e.handler = graphqlhttp.New(graphqlhttp.Options{
 		Documents: docs,
 		Executor: executor.New(executor.Options{
 			Resolvers:   roots{queries: e},
 			Log:         zerolog.Nop(),
-			Now:         time.Now,
 			ContentSize: func() int { return 0 },
 			Documents:   docs,
 		}),

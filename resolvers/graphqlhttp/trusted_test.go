@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"siteapi/resolvers/graphqlhttp"
-	"siteapi/schema/exec"
 )
 
 func TestUnreadableTrustedDocuments(t *testing.T) {
@@ -30,7 +29,6 @@ func TestUnreadableTrustedDocuments(t *testing.T) {
 
 	// The error names every document that is not valid.
 	_, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{
-		Schema: exec.AST(),
 		Trusted: []graphqlhttp.TrustedDocument{
 			{IDs: []string{"1"}, Name: "one.graphql", Text: `{ nothing }`},
 			{IDs: []string{""}, Name: "three.graphql", Text: `{ __typename }`},
@@ -50,7 +48,6 @@ func TestUnreadableTrustedDocuments(t *testing.T) {
 	}
 
 	if _, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{
-		Schema:      exec.AST(),
 		TrustedOnly: true,
 	}); err == nil {
 		t.Error("only trusted documents, but none: accepted")
