@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"siteapi/integrations/cms"
@@ -67,50 +66,6 @@ func TestOrder(t *testing.T) {
 		if got := ids(found); got != tc.want {
 			t.Errorf("%s by %s (%s): %s, want %s", tc.values, tc.order, tc.why, got, tc.want)
 		}
-	}
-}
-
-// TestSelection combines orders, pages and filters, also concurrently.
-func TestSelection(t *testing.T) {
-	t.Parallel()
-	s := snapshotOf(t, "en",
-		`{"_id":"a","_type":"page","_updatedAt":"2026-01-02T00:00:00Z","group":"x","order":2,"slug":{"current":"one"}}`,
-		`{"_id":"b","_type":"page","_updatedAt":"2026-01-03T00:00:00Z","group":"y","order":1,"slug":"two"}`,
-		`{"_id":"c","_type":"page","_updatedAt":"2026-01-01T00:00:00Z","group":"x","order":1}`,
-		`{"_id":"d","_type":"page","group":"y"}`,
-		`{"_id":"e","_type":"other"}`,
-	)
-	for _, tc := range []struct {
-		q     Selection
-		want  string
-		total int
-	}{
-		{Selection{}, "a b c d", 4},
-		{Selection{OrderBy: []string{"group", "order"}}, "c a b d", 4},
-		{Selection{OrderBy: []string{"-group", "-order"}}, "b d a c", 4},
-		{Selection{OrderBy: []string{"-_updatedAt"}}, "b a c d", 4},
-		{Selection{OrderBy: []string{"order", "group", "_updatedAt"}}, "c b a d", 4},
-		{Selection{First: new(2)}, "a b", 4},
-		{Selection{First: new(2), Offset: new(3)}, "d", 4},
-		{Selection{Offset: new(4)}, "", 4},
-		{Selection{Offset: new(100000), First: new(1)}, "", 4},
-		{Selection{OrderBy: []string{"-order"}, First: new(1), Offset: new(1)}, "b", 4},
-		{Selection{ID: new("c"), OrderBy: []string{"order"}}, "c", 1},
-		{Selection{ID: new("e")}, "", 0},
-		{Selection{Slug: new("one")}, "a", 1},
-		{Selection{Slug: new("two"), First: new(5)}, "b", 1},
-		{Selection{Slug: new("")}, "", 0}, // not the documents without a slug
-	} {
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				docs, total := s.Documents("page", tc.q)
-				if got := ids(docs); got != tc.want || total != tc.total {
-					t.Errorf("%+v: %s of %d, want %s of %d", tc.q, got, total, tc.want, tc.total)
-				}
-			})
-		}
-		all.Wait()
 	}
 }
 

@@ -60,35 +60,6 @@ func TestMalformedSettings(t *testing.T) {
 	}
 }
 
-// Every text of the settings may be localized. The label of a telephone number has all
-// languages, any other text that of the content.
-func TestLocalizedSettings(t *testing.T) {
-	t.Parallel()
-	const forms = `{"title":[{"_key":"es","value":"Lámpara"},{"_key":"en","value":"Lamp"}],
-		"businessHours":{"monday":{"en":"Closed","es":"Cerrado"},"sunday":{"en":"Closed"},"friday":"9 - 13","saturday":{"ro":"Închis"}},
-		"contactPhones":[{"number":"1","displayLocation":["footer"],"label":"Sales"},
-			{"number":"2","displayLocation":["footer"],"label":[{"_key":"x1","language":"ro","value":"Vânzări"}]}]}`
-	for locale, want := range map[string]string{
-		"en": "Lamp, Closed, Closed, 9 - 13, ",
-		"es": "Lámpara, Cerrado, Closed, 9 - 13, ",
-		"ro": "Lamp, Closed, Closed, 9 - 13, Închis",
-	} {
-		s, problems := newSettings(cms.Document{ID: SettingsType, Fields: json.RawMessage(forms)}, locale)
-		hours, labels := s.Shown.BusinessHours, s.Shown.ContactPhones
-		got := strings.Join([]string{s.CompanyName, schema.ValueOr(hours.Monday, ""), schema.ValueOr(hours.Sunday, ""),
-			schema.ValueOr(hours.Friday, ""), schema.ValueOr(hours.Saturday, "")}, ", ")
-		if got != want || len(problems) > 0 {
-			t.Errorf("%s: %q, want %q, problems %q", locale, got, want, problems)
-		}
-		if *labels[0].Label.En != "Sales" || *labels[1].Label.Ro != "Vânzări" || labels[1].Label.En != nil {
-			t.Errorf("%s: labels %+v, %+v", locale, labels[0].Label, labels[1].Label)
-		}
-	}
-	if cms.DefaultLanguage != string(schema.DefaultLocale) {
-		t.Error("integrations/cms and schema have different default languages")
-	}
-}
-
 // Without a title the logo's alternative text names the company in PDFs and mails.
 func TestNameOfTheCompany(t *testing.T) {
 	t.Parallel()
@@ -116,5 +87,8 @@ func TestLabelsInEveryLocale(t *testing.T) {
 		if got := settings.Shown.ContactPhones[0].Label.In(locale); got == nil || *got != "word-"+string(locale) {
 			t.Errorf("LocalizedString.In in schema/locale.go leaves out the label in %s", locale)
 		}
+	}
+	if cms.DefaultLanguage != string(schema.DefaultLocale) {
+		t.Error("integrations/cms and schema have different default languages")
 	}
 }

@@ -13,42 +13,54 @@ import (
 // TestContentQuery orders, limits and resolves documents as a site's pages do.
 func TestContentQuery(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, "CONTENT_TYPES=post,person,quoteSubmission")
+	s := apptest.Start(t, "CONTENT_TYPES=post,person,page,quoteSubmission")
 	s.WriteContent(`[
 		{"_id":"p1","_type":"post","title":"b","order":2,"by":{"_ref":"ana"},"hero":{"asset":{"url":"https://x/a-30x20.png"},"alt":"A"}},
 		{"_id":"p2","_type":"post","title":"a","order":1,"by":{"_ref":"ana"}},
 		{"_id":"p3","_type":"post","title":"solo es","language":"es","order":0},
 		{"_id":"drafts.p2","_type":"post","title":"draft","order":9,"by":{"_ref":"bo"}},
+		{"_id":"a","_type":"page","_updatedAt":"2026-01-02T00:00:00Z","group":"x","order":2,"slug":{"current":"one"}},
+		{"_id":"b","_type":"page","_updatedAt":"2026-01-03T00:00:00Z","group":"y","order":1,"slug":"two"},
+		{"_id":"c","_type":"page","_updatedAt":"2026-01-01T00:00:00Z","group":"x","order":1},
+		{"_id":"d","_type":"page","group":"y"},
 		{"_id":"ana","_type":"person","name":"Ana"},
 		{"_id":"drafts.bo","_type":"person","name":"Bo"},
 		{"_id":"quoteSubmission.1","_type":"quoteSubmission","title":"x"},
 		{"_id":"hidden","_type":"quoteOption","label":"not served"}]`)
 
 	for query, want := range map[string]string{
-		`content(documentType: "post", orderBy: ["order"]) { id }`:            `[{"id":"p2"},{"id":"p1"}]`,
-		`content(documentType: "post", locale: es, orderBy: "order") { id }`:  `[{"id":"p3"},{"id":"p2"},{"id":"p1"}]`,
-		`content(documentType: "post", orderBy: ["-title"], first: 1) { id }`: `[{"id":"p1"}]`,
-		`content(documentType: "post", first: 1, offset: 1) { id }`:           `[{"id":"p2"}]`,
-		`content(documentType: "post", id: "p1", resolve: 0) { id }`:          `[{"id":"p1"}]`,
-		`content(documentType: "post", id: "p2", resolve: 1) { fields }`:      `[{"fields":{"by":{"_id":"ana","_type":"person","name":"Ana"},"order":1,"title":"a"}}]`,
-		`content(documentType: "post", id: "p1") { fields }`:                  `"hero":{"alt":"A","asset":{"url":"https://x/a-30x20.png"},"height":20,"url":"https://x/a-30x20.png","width":30}`,
-		`content(documentType: "post", orderBy: null, first: null) { id }`:    `[{"id":"p1"},{"id":"p2"}]`,
-		`content(documentType: "post", orderBy: []) { id }`:                   `[{"id":"p1"},{"id":"p2"}]`,
-		`content(documentType: "post", resolve: 3) { id }`:                    `"field":"resolve"`,
-		`content(documentType: "post", resolve: -1) { id }`:                   `"field":"resolve"`,
-		`content(documentType: "post", first: 0) { id }`:                      `"field":"first"`,
-		`content(documentType: "post", first: 1001) { id }`:                   `"field":"first"`,
-		`content(documentType: "post", offset: -1) { id }`:                    `"field":"offset"`,
-		`content(documentType: "post", offset: 100001) { id }`:                `"field":"offset"`,
-		`content(documentType: "post", orderBy: ["a","b","c","d"]) { id }`:    `"field":"orderBy"`,
-		`content(documentType: "quoteOption", resolve: 1) { id }`:             `"field":"documentType"`,
-		`content(documentType: "secretType") { id }`:                          `"field":"documentType"`,
-		`content(documentType: "quoteSubmission") { id }`:                     `"field":"documentType"`,
-		`content(documentType: "siteSettings") { id }`:                        `"field":"documentType"`,
-		`content(documentType: "") { id }`:                                    `"field":"documentType"`,
-		`content(documentType: "post", resolve: null) { id }`:                 `BAD_USER_INPUT`,
-		`content(documentType: "post", orderBy: ["title", null]) { id }`:      `BAD_USER_INPUT`,
-		`content(documentType: "post", first: "1") { id }`:                    `BAD_USER_INPUT`,
+		`content(documentType: "post", orderBy: ["order"]) { id }`:                        `[{"id":"p2"},{"id":"p1"}]`,
+		`content(documentType: "post", locale: es, orderBy: "order") { id }`:              `[{"id":"p3"},{"id":"p2"},{"id":"p1"}]`,
+		`content(documentType: "post", orderBy: ["-title"], first: 1) { id }`:             `[{"id":"p1"}]`,
+		`content(documentType: "post", first: 1, offset: 1) { id }`:                       `[{"id":"p2"}]`,
+		`content(documentType: "post", id: "p1", resolve: 0) { id }`:                      `[{"id":"p1"}]`,
+		`content(documentType: "post", id: "p2", resolve: 1) { fields }`:                  `[{"fields":{"by":{"_id":"ana","_type":"person","name":"Ana"},"order":1,"title":"a"}}]`,
+		`content(documentType: "post", id: "p1") { fields }`:                              `"hero":{"alt":"A","asset":{"url":"https://x/a-30x20.png"},"height":20,"url":"https://x/a-30x20.png","width":30}`,
+		`content(documentType: "post", orderBy: null, first: null) { id }`:                `[{"id":"p1"},{"id":"p2"}]`,
+		`content(documentType: "post", orderBy: []) { id }`:                               `[{"id":"p1"},{"id":"p2"}]`,
+		`content(documentType: "page", orderBy: ["group", "order"]) { id }`:               `[{"id":"c"},{"id":"a"},{"id":"b"},{"id":"d"}]`,
+		`content(documentType: "page", orderBy: ["-group", "-order"]) { id }`:             `[{"id":"b"},{"id":"d"},{"id":"a"},{"id":"c"}]`,
+		`content(documentType: "page", orderBy: ["-_updatedAt"]) { id }`:                  `[{"id":"b"},{"id":"a"},{"id":"c"},{"id":"d"}]`,
+		`content(documentType: "page", orderBy: ["order", "group", "_updatedAt"]) { id }`: `[{"id":"c"},{"id":"b"},{"id":"a"},{"id":"d"}]`,
+		`content(documentType: "page", offset: 100000, first: 1) { id }`:                  `[]`,
+		`content(documentType: "page", id: "ana") { id }`:                                 `[]`,
+		`content(documentType: "page", slug: "two", first: 5) { id }`:                     `[{"id":"b"}]`,
+		`content(documentType: "page", slug: "") { id }`:                                  `[]`, // not the documents without a slug
+		`content(documentType: "post", resolve: 3) { id }`:                                `"field":"resolve"`,
+		`content(documentType: "post", resolve: -1) { id }`:                               `"field":"resolve"`,
+		`content(documentType: "post", first: 0) { id }`:                                  `"field":"first"`,
+		`content(documentType: "post", first: 1001) { id }`:                               `"field":"first"`,
+		`content(documentType: "post", offset: -1) { id }`:                                `"field":"offset"`,
+		`content(documentType: "post", offset: 100001) { id }`:                            `"field":"offset"`,
+		`content(documentType: "post", orderBy: ["a","b","c","d"]) { id }`:                `"field":"orderBy"`,
+		`content(documentType: "quoteOption", resolve: 1) { id }`:                         `"field":"documentType"`,
+		`content(documentType: "secretType") { id }`:                                      `"field":"documentType"`,
+		`content(documentType: "quoteSubmission") { id }`:                                 `"field":"documentType"`,
+		`content(documentType: "siteSettings") { id }`:                                    `"field":"documentType"`,
+		`content(documentType: "") { id }`:                                                `"field":"documentType"`,
+		`content(documentType: "post", resolve: null) { id }`:                             `BAD_USER_INPUT`,
+		`content(documentType: "post", orderBy: ["title", null]) { id }`:                  `BAD_USER_INPUT`,
+		`content(documentType: "post", first: "1") { id }`:                                `BAD_USER_INPUT`,
 
 		`contentPage(documentType: "post", first: 1) { total documents { id } }`:              `{"total":2,"documents":[{"id":"p1"}]}`,
 		`contentPage(documentType: "post", locale: es, offset: 9) { total documents { id } }`: `{"total":3,"documents":[]}`,
@@ -85,19 +97,19 @@ func TestSettingsByLocale(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
 	s.WriteContent(`[{"_id":"siteSettings","_type":"siteSettings","language":"es","title":{"en":"Lamp","es":"Lámpara"},
-		"description":[{"_key":"ro","value":"O lampă"},{"_key":"en","value":"A lamp"}],"businessHours":{"sunday":{"en":"Closed","es":"Cerrado"}},
+		"description":[{"_key":"ro","value":"O lampă"},{"_key":"en","value":"A lamp"}],"businessHours":{"sunday":{"en":"Closed","es":"Cerrado"},"friday":"9 - 13","saturday":{"ro":"Închis"}},
 		"shareImage":{"asset":{"url":"https://x/share-1200x630.png"}}}]`)
 
 	for arguments, want := range map[string]string{
-		``:               `{"title":"Lamp","description":"A lamp","businessHours":{"sunday":"Closed"}}`,
-		`, locale: null`: `{"title":"Lamp","description":"A lamp","businessHours":{"sunday":"Closed"}}`,
-		`, locale: en`:   `{"title":"Lamp","description":"A lamp","businessHours":{"sunday":"Closed"}}`,
-		`, locale: es`:   `{"title":"Lámpara","description":"A lamp","businessHours":{"sunday":"Cerrado"}}`,
-		`, locale: ro`:   `{"title":"Lamp","description":"O lampă","businessHours":{"sunday":"Closed"}}`,
+		``:               `{"title":"Lamp","description":"A lamp","businessHours":{"sunday":"Closed","friday":"9 - 13","saturday":null}}`,
+		`, locale: null`: `{"title":"Lamp","description":"A lamp","businessHours":{"sunday":"Closed","friday":"9 - 13","saturday":null}}`,
+		`, locale: en`:   `{"title":"Lamp","description":"A lamp","businessHours":{"sunday":"Closed","friday":"9 - 13","saturday":null}}`,
+		`, locale: es`:   `{"title":"Lámpara","description":"A lamp","businessHours":{"sunday":"Cerrado","friday":"9 - 13","saturday":null}}`,
+		`, locale: ro`:   `{"title":"Lamp","description":"O lampă","businessHours":{"sunday":"Closed","friday":"9 - 13","saturday":"Închis"}}`,
 		`, locale: de`:   `"errors"`,
 		`, locale: "es"`: `"errors"`,
 	} {
-		query := `{ SiteSettings(id: "siteSettings"` + arguments + `) { title description businessHours { sunday } } }`
+		query := `{ SiteSettings(id: "siteSettings"` + arguments + `) { title description businessHours { sunday friday saturday } } }`
 		apptest.Eventually(t, query, func() bool { return s.Query(query, nil).Has(want) })
 	}
 	image := s.Query(`{ SiteSettings(id: "siteSettings") { shareImage { asset { url width height } } } }`, nil)

@@ -19,12 +19,16 @@ func TestContractSiteSettings(t *testing.T) {
 			`[{"_id":"siteSettings","_type":"siteSettings","contactPhone":"","contactPhones":[` +
 				`{"number":"+40 1","label":{"en":"Office","ro":"Birou"},` +
 				`"displayLocation":["contact","footer"]},` +
-				`{"number":"+40 2","displayLocation":["footer"]}]}]`,
+				`{"number":"+40 2","displayLocation":["footer"]},` +
+				`{"number":"+40 3","label":"Sales","displayLocation":["footer"]},` +
+				`{"number":"+40 4","label":[{"_key":"x1","language":"ro","value":"Vânzări"}],"displayLocation":["footer"]}]}]`,
 			phones,
 			`{"data":{"SiteSettings":{"contactPhones":[` +
 				`{"number":"+40 1","label":{"en":"Office","es":null,"ro":"Birou"},` +
 				`"displayLocation":["contact","footer"]},` +
-				`{"number":"+40 2","label":null,"displayLocation":["footer"]}],"contactPhone":null}}}`,
+				`{"number":"+40 2","label":null,"displayLocation":["footer"]},` +
+				`{"number":"+40 3","label":{"en":"Sales","es":null,"ro":null},"displayLocation":["footer"]},` +
+				`{"number":"+40 4","label":{"en":null,"es":null,"ro":"Vânzări"},"displayLocation":["footer"]}],"contactPhone":null}}}`,
 		},
 		{
 			"legacy phone only",
