@@ -19,11 +19,7 @@ import (
 // read the file. When Write returns nil, the file is on disk under its name. If anything
 // fails before the rename, the old file is unchanged.
 func Write(path string, write func(io.Writer) error) error {
-	return WriteFrom(filepath.Dir(path), path, write)
-}
-
-// WriteFrom is Write with the temporary file in another folder of the same file system.
-func WriteFrom(folder, path string, write func(io.Writer) error) error {
+	folder := filepath.Dir(path) // also of the temporary file
 	f, err := renameio.NewPendingFile(path,
 		renameio.WithTempDir(folder), renameio.WithStaticPermissions(0o600))
 	if err != nil {
@@ -37,7 +33,7 @@ func WriteFrom(folder, path string, write func(io.Writer) error) error {
 	if err := f.CloseAtomicallyReplace(); err != nil {
 		return errors.Join(err, f.Cleanup())
 	}
-	return SyncDir(filepath.Dir(path))
+	return SyncDir(folder)
 }
 
 // WriteFile is Write for data in memory.

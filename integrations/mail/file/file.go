@@ -28,9 +28,6 @@ func Open(dir string) *Driver { return &Driver{dir} }
 func (d *Driver) Send(ctx context.Context, m *mail.Message) error {
 	const op = "writing a mail"
 	data, err := eml.Encode(m)
-	if err == nil && (m.Name == "" || strings.ContainsAny(m.Name, `/\`)) {
-		err = errors.New("the mail's name is not a valid file name")
-	}
 	if err != nil {
 		return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Detail: err.Error()}
 	}

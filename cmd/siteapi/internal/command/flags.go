@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -54,12 +53,12 @@ func (c *call) write(write func(io.Writer) (what string, err error)) error {
 }
 
 // writeFile writes a file that only its owner may read. The file appears complete and
-// synced, or not at all. Until then it is a temporary file in a folder.
+// synced, or not at all.
 func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
 	if info, err := os.Lstat(path); err == nil && (!overwrite || info.IsDir()) {
 		return fmt.Errorf("%s exists: choose another file, or add --overwrite", path)
 	}
-	return atomicfile.WriteFrom(filepath.Dir(path), path, write)
+	return atomicfile.Write(path, write)
 }
 
 // confirmed asks a question, and reports whether the answer is y.
