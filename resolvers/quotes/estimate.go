@@ -161,10 +161,7 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 		return
 	}
 
-	rules, status := current, lead.Verified
-	if old := r.honored(ctx, current, revision); old != nil {
-		rules, status = old, lead.Honored
-	}
+	rules, status := r.honored(ctx, current, revision)
 	setUnits(&l.Selections, rules)
 	q, sent := rules.Quote(l.Selections), l.Estimate
 	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
@@ -247,25 +244,32 @@ func newPriceLine(rules *price.Rules, line price.Line) lead.PriceLine {
 	return stored
 }
 
-// honored returns the rules of an earlier revision of the same locale, or nil if there
-// are none or they were replaced at least honoredFor ago.
-func (r *Resolver) honored(ctx context.Context, current *price.Rules, revision string) (old *price.Rules) {
+// honored returns the rules that a revision names, which may be those of another locale,
+// unless they were replaced at least honoredFor ago. Otherwise it returns the current ones.
+func (r *Resolver) honored(
+	ctx context.Context, current *price.Rules, revision string,
+) (rules *price.Rules, status lead.PriceStatus) {
 	if revision == current.Revision || !price.IsRevision(revision) {
-		return nil
+		return current, lead.Verified
 	}
 	stored, err := r.Store.Revision(ctx, store.Prices, revision)
-	tooOld := !stored.ReplacedAt.IsZero() && r.Now().Sub(stored.ReplacedAt) >= honoredFor
-	if errors.Is(err, store.ErrNotFound) || err == nil && (tooOld || stored.Locale != current.Locale) {
-		return nil
+	isReplaced := !stored.ReplacedAt.IsZero()
+	tooOld := isReplaced && r.Now().Sub(stored.ReplacedAt) >= honoredFor
+	if errors.Is(err, store.ErrNotFound) || err == nil && tooOld {
+		return current, lead.Verified
 	}
 
 	if err == nil {
-		old, err = price.Decode(stored.Body)
+		rules, err = price.Decode(stored.Body)
 	}
 	if err != nil {
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read replaced price rules: applying the current ones")
+		return current, lead.Verified
 	}
-	return old
+	if isReplaced || rules.Locale == current.Locale {
+		return rules, lead.Honored
+	}
+	return rules, lead.Verified // They are in force in another locale.
 }
 
 // countPrice counts the price status of a new lead.

@@ -202,15 +202,22 @@ func TestContractPriceOfALead(t *testing.T) {
 	}
 }
 
-// TestContractHonoredPrices submits prices that changed after they were shown. Repeating
-// a request after the change returns the same lead.
+// TestContractHonoredPrices submits prices that changed after they were shown, perhaps in
+// another language than that of the request. Repeating a request after the change returns
+// the same lead.
 func TestContractHonoredPrices(t *testing.T) {
 	t.Parallel()
 	s := startPriced(t, priceContent(enforced, 12000))
 	shown := waitForEstimate(s, webApp, 12000)
+	shownIn := func(locale string) string {
+		revision, _ := estimate(s, "REST", locale, webApp).Data["revision"].(string)
+		return revision
+	}
+	shownInSpanish := shownIn("es")
 	first := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), "")
 	publish(s, priceContent(enforced, 20000))
 	current := waitForEstimate(s, webApp, 20000)
+	inSpanish := shownIn("es")
 	if again := submitPriced(s, "REST", "same", webApp, euros(12000, 18000), ""); again.ID != first.ID {
 		t.Error("the changed price created another lead")
 	}
@@ -228,9 +235,13 @@ func TestContractHonoredPrices(t *testing.T) {
 		"malformed":     {strings.ToUpper(shown) + "x", 0, 20000, lead.Verified},
 		"never existed": {strings.Repeat("0", 32), 0, 20000, lead.Verified},
 		"current":       {current, 0, 20000, lead.Verified},
+
+		"in Spanish":          {shownInSpanish, 23 * time.Hour, 12000, lead.Honored},
+		"in Spanish too late": {shownInSpanish, 25 * time.Hour, 20000, lead.Verified},
+		"current in Spanish":  {inSpanish, 0, 20000, lead.Verified},
 	} {
-		for _, revision := range []string{shown, current} {
-			r := store.Revision{Revision: revision, Kind: store.Prices, Locale: "en", Body: "{}"}
+		for _, used := range [][2]string{{"en", shown}, {"en", current}, {"es", shownInSpanish}, {"es", inSpanish}} {
+			r := store.Revision{Revision: used[1], Kind: store.Prices, Locale: used[0], Body: "{}"}
 			must(t, s.App.Data.Store.UseRevision(t.Context(), r, time.Now().Add(-tt.ago)))
 		}
 		for _, endpoint := range apptest.Endpoints {
