@@ -95,7 +95,8 @@ func (o *Operation) Failures(response json.RawMessage) []schema.LeadFailure {
 }
 
 // ReadDays replaces days among the arguments, such as 2026-01-31, by the times at which
-// they begin in a zone. The day of `until` is included, so it stands for its end.
+// they begin in a zone. The day of `until` is included, so it stands for its end, unless
+// that is not after `since`: the period is then refused instead of empty.
 func (o *Operation) ReadDays(arguments map[string]any, zone *time.Location) {
 	for _, arg := range o.Arguments {
 		given, _ := arguments[arg.Name].(string)
@@ -103,10 +104,16 @@ func (o *Operation) ReadDays(arguments map[string]any, zone *time.Location) {
 		if err != nil || arg.Type.Name() != "DateTime" {
 			continue
 		}
+
+		at := schema.StartOfDay(day, zone)
 		if arg.Name == "until" {
-			day = day.AddDate(0, 0, 1)
+			began, _ := arguments["since"].(string)
+			since, _ := time.Parse(time.RFC3339, began) // zero: there is none, or it is refused
+			if end := schema.StartOfDay(day.AddDate(0, 0, 1), zone); end.After(since) {
+				at = end
+			}
 		}
-		arguments[arg.Name] = schema.StartOfDay(day, zone).Format(time.RFC3339)
+		arguments[arg.Name] = at.Format(time.RFC3339)
 	}
 }
 
