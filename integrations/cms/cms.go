@@ -90,6 +90,12 @@ type Content interface {
 	Ping(ctx context.Context) error
 }
 
+// MalformedEntries is a driver whose content people write without the checks of a CMS.
+type MalformedEntries interface {
+	// Malformed describes the entries that the last Fetch left out, each with its place.
+	Malformed() []string
+}
+
 // Leads stores submitted quotes as documents. Every driver implements it.
 type Leads interface {
 	// Put stores a lead under its LeadDocumentID. Storing it again succeeds and changes

@@ -185,6 +185,9 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 			}
 		}
 	}
+	if entries, ok := source.(cms.MalformedEntries); ok {
+		problems = append(problems, entries.Malformed()...)
+	}
 
 	for _, name := range missing {
 		advice := "check whether CONTENT_TYPES spells the type as the CMS does; if so, publish a document of it"

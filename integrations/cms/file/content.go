@@ -87,9 +87,10 @@ func (d *Driver) read() ([]cms.Document, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	docs, malformed := d.docs, []error(nil)
+	docs, malformed := d.docs, d.malformed
 	sum, err := digest(d.Path)
-	if err == nil && sum != d.sum {
+	isNew := sum != d.sum
+	if err == nil && isNew {
 		var data []byte
 		if data, err = os.ReadFile(d.Path); err == nil {
 			docs, malformed, err = parse(data, d.assetURL)
@@ -101,11 +102,23 @@ func (d *Driver) read() ([]cms.Document, error) {
 		return d.docs, err
 	}
 
-	d.docs, d.sum = docs, sum
+	d.docs, d.malformed, d.sum = docs, malformed, sum
 	for _, err := range malformed {
-		d.Log.Warn().Err(err).Str("file", d.Path).Msg("leaving out a malformed entry of the content file")
+		if isNew {
+			d.Log.Warn().Err(err).Str("file", d.Path).Msg("leaving out a malformed entry of the content file")
+		}
 	}
 	return docs, nil
+}
+
+// Malformed implements [cms.MalformedEntries].
+func (d *Driver) Malformed() (problems []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, err := range d.malformed {
+		problems = append(problems, "content file, "+err.Error())
+	}
+	return problems
 }
 
 // assetURL returns the address of an asset of the content lake, or "" without one.

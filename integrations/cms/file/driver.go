@@ -44,9 +44,10 @@ type Driver struct {
 
 	putting sync.Mutex // held while a lead is written
 
-	mu   sync.Mutex     // guards the fields below
-	docs []cms.Document // documents of the last usable content file
-	sum  string         // digest of the file's text when docs were parsed
+	mu        sync.Mutex     // guards the fields below
+	docs      []cms.Document // documents of the last usable content file
+	malformed []error        // its entries that are left out
+	sum       string         // digest of the file's text when docs were parsed
 }
 
 // Open reads the content and creates the folder for leads. It fails if the content file

@@ -222,6 +222,19 @@ func TestDoctorOnUpstreams(t *testing.T) {
 	c.Reports(t, "crm", "FAILED", "the token lacks a scope: MISSING_SCOPES")
 }
 
+// An entry of the content file that is no document of its own is left out, and named.
+func TestDoctorOnMalformedEntries(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "content.json")
+	must(t, os.WriteFile(file, []byte(`[{"_id":"siteSettings","_type":"siteSettings"},`+
+		`{"_id":"hero","_type":"heroSection"},{"_id":"hero","_type":"heroSection"},{"_type":"heroSection"}]`), 0o600))
+
+	s := apptest.NewSite(t)
+	c, _ := s.Doctor([]string{"CMS_FILE=" + file, "CONTENT_TYPES=heroSection"}, "--server", "http://127.0.0.1:1")
+	c.Reports(t, "content", "WARNING", `entry 3: a second document has the _id "hero"`)
+	c.Reports(t, "content", "WARNING", `entry 4: _id "" is missing`)
+}
+
 // A lead in a currency that the CRM's account does not have is rejected. Operators and
 // the doctor get the reason.
 func TestDoctorOnRejectedDeal(t *testing.T) {
