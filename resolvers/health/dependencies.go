@@ -121,9 +121,19 @@ func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
 	return c.Stats(ctx).Type + ": stored, read and removed", errors.Join(err, c.Invalidate(ctx, key))
 }
 
+// source returns the CMS, or an error if its content cannot be read now: some drivers
+// continue with earlier content.
+func (d Dependencies) source(ctx context.Context) (cms.Content, error) {
+	source, _, err := d.CMS()
+	if err != nil {
+		return nil, err
+	}
+	return source, source.Ping(ctx)
+}
+
 // checkCMS reads the content of a locale.
 func (d Dependencies) checkCMS(ctx context.Context, _ Warn) (string, error) {
-	source, _, err := d.CMS()
+	source, err := d.source(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +146,7 @@ func (d Dependencies) checkPreview(ctx context.Context, _ Warn) (string, error) 
 	if !d.Preview {
 		return "", Skipped("off: PREVIEW_TOKENS is not set")
 	}
-	source, _, err := d.CMS()
+	source, err := d.source(ctx)
 	if err != nil {
 		return "", notChecked
 	}
@@ -160,7 +170,7 @@ const maxProblems = 20
 // checkContent looks for documents and values that are left out, and for document types
 // without a published document in any language.
 func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, error) {
-	source, _, err := d.CMS()
+	source, err := d.source(ctx)
 	if err != nil {
 		return "", notChecked
 	}

@@ -135,7 +135,7 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 
 // checkPrices reads the price rules in each locale.
 func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
-	source, _, err := d.CMS()
+	source, err := d.source(ctx)
 	if err != nil {
 		return "", notChecked
 	}

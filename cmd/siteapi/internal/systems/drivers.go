@@ -78,7 +78,7 @@ func (o Opener) cmsDrivers() map[string]driver[CMS] {
 					Log:       o.Log,
 				})
 			},
-			remedy: "check the owner and mode of the content file and of DATA_DIR",
+			remedy: "check whether the content file is valid, and the owner and mode of it and of DATA_DIR",
 		},
 
 		"sanity": {

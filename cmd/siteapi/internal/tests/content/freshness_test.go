@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/upstream/faulttest"
 	"siteapi/schema"
 )
@@ -158,5 +161,34 @@ func TestEqualContentInvalidatesNothing(t *testing.T) {
 	}
 	if again := s.Query(apptest.AskHero, nil).Header.Get("ETag"); again != tag {
 		t.Errorf("the tag is %s, was %s", again, tag)
+	}
+}
+
+// While the content file is damaged, the last content is served, and Health does not
+// describe that as what is published. An entry that is left out is named.
+func TestHealthOfADamagedContentFile(t *testing.T) {
+	t.Parallel()
+	const settings = `{"_id":"siteSettings","_type":"siteSettings","title":"Lumen"}`
+	file := filepath.Join(t.TempDir(), "content.json")
+	must(t, os.WriteFile(file, []byte("["+settings+"]"), 0o600))
+	s := apptest.Start(t, "CMS_FILE="+file, "ADMIN_PAGE=on")
+
+	for text, want := range map[string][]string{
+		"[" + settings + ",": {
+			`"cms","state":"FAILED","detail":"file: checking the content file: unavailable: line 1`,
+			`"content","state":"SKIPPED"`, `"preview","state":"SKIPPED"`, `"prices","state":"SKIPPED"`,
+		},
+		"[" + settings + "," + settings + "]": {
+			`"cms","state":"OK"`, `"content","state":"WARNING","detail":"content file, entry 2: a second document`,
+		},
+	} {
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		got := s.Query(`{ serviceHealth { checks { name state detail } } SiteSettings(id: "siteSettings") { title } }`,
+			nil, "Authorization: Bearer "+config.DevAdminToken)
+		for _, words := range append(want, `"title":"Lumen"`) {
+			if !got.Has(words) {
+				t.Errorf("%s: no %s in\n%s", text, words, got.Body)
+			}
+		}
 	}
 }
