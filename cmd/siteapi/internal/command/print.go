@@ -208,7 +208,7 @@ func (r *document) cell(value any) string {
 		switch {
 		case v["toBeAgreed"] == true:
 			return "to be agreed"
-		case v["currency"] != nil && (v["amount"] != nil || v["min"] != nil):
+		case v["currency"] != nil && (v["amount"] != nil || v["min"] != nil) && v["outcome"] == nil:
 			var texts []string
 			for _, name := range []string{"min", "max", "amount", "currency"} {
 				if v[name] != nil {

@@ -62,6 +62,7 @@ func TestOutcomes(t *testing.T) {
 	s.Prints("leads show "+id, "outcome.amount             1200.5", "command:")
 	s.Prints(outcome+" none", "reference")
 	s.Prints("leads show " + id).Without("outcome")
+	s.Prints("audit list --action outcome", `{"amount":1200.5,"currency":"EUR","outcome":"WON"}`, `{"outcome":"LOST"}`)
 
 	var recorded []string
 	for _, entry := range s.AuditEntries() {
