@@ -82,7 +82,7 @@ func (r *SiteResolver) translate(
 func (r *SiteResolver) SiteSettings(
 	ctx context.Context, id string, locale *schema.Locale,
 ) (*schema.SiteSettings, error) {
-	if id != content.SettingsType {
+	if id != cms.SettingsType {
 		return nil, nil //nolint:nilnil // the contract requires null without an error
 	}
 

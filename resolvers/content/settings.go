@@ -13,10 +13,6 @@ import (
 	"siteapi/schema"
 )
 
-// SettingsType is the document type of the site's settings. Like the options of the quote
-// calculator, it is fetched even if it is not among the site's types.
-const SettingsType = cms.SettingsType
-
 // Display locations of a telephone number.
 const (
 	DisplayContact = "contact"

@@ -12,7 +12,7 @@ import (
 
 // settingsOf returns the settings of a document with these fields, and their problems.
 func settingsOf(fields string) (*Settings, string) {
-	s, problems := newSettings(cms.Document{ID: SettingsType, Fields: json.RawMessage(fields)}, "en")
+	s, problems := newSettings(cms.Document{ID: cms.SettingsType, Fields: json.RawMessage(fields)}, "en")
 	return s, strings.Join(problems, "; ")
 }
 

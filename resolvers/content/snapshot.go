@@ -223,7 +223,7 @@ func newSnapshot(docs []cms.Document, problems []string, locale schema.Locale) *
 				"since the document belongs to all languages", doc.ID, doc.Useless))
 		}
 		switch {
-		case doc.Type == SettingsType && (s.Settings == nil || doc.ID == SettingsType):
+		case doc.Type == cms.SettingsType && (s.Settings == nil || doc.ID == cms.SettingsType):
 			s.Settings, problems = newSettings(doc, string(locale))
 		case doc.Type == cms.OptionType:
 			problems = s.addOption(doc, users)

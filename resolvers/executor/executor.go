@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"siteapi/integrations/panics"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/operations"
@@ -63,6 +64,7 @@ type Executor struct {
 
 	input  *schema.InputChecker
 	tokens map[schema.TokenKind][]string
+	panics panics.Log
 }
 
 // New returns an executor over resolvers.
@@ -81,18 +83,16 @@ func New(o Options) *Executor {
 	// Introspection is always on here: the checks of clients' documents decide whether it
 	// is allowed.
 	e.Use(extension.Introspection{})
-	bound := responseBound{o.ContentSize, o.ChargeMore}
-	e.AroundOperations(bound.operation)
-	e.AroundFields(bound.field)
+	e.AroundOperations(e.addBudget)
+	e.AroundFields(e.bound)
 	all := documents{o.Documents, map[string]*ast.QueryDocument{}}
 	for _, op := range o.Operations {
 		all.own[op.Text] = op.Document
 	}
 	e.SetQueryCache(all)
 	e.SetDefaultRulesFn(Rules)
-	errors := &presenter{log: o.Log}
-	e.SetErrorPresenter(errors.present)
-	e.SetRecoverFunc(errors.recover)
+	e.SetErrorPresenter(e.present)
+	e.SetRecoverFunc(e.recover)
 	return e
 }
 

@@ -7,27 +7,20 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
-	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/integrations/cache"
-	"siteapi/integrations/panics"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
 
-// presenter converts errors for clients. A [schema.Error] keeps its message and code, and
+// present converts errors for clients. A [schema.Error] keeps its message and code, and
 // errors of the content, the cache, the database and a deadline get one. Any other error
 // becomes INTERNAL, and its text is only logged.
-type presenter struct {
-	log    zerolog.Logger
-	panics panics.Log
-}
-
-func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
+func (e *Executor) present(ctx context.Context, err error) *gqlerror.Error {
 	requestID := request.CallerFrom(ctx).RequestID
 	known, isKnown := errors.AsType[*schema.Error](err)
 
@@ -60,10 +53,10 @@ func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		known = schema.Unavailable("The request was canceled.", nil)
 	default:
 		known = schema.Internal(requestID)
-		p.log.Error().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("internal error")
+		e.Log.Error().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("internal error")
 	}
 	if known.Err != nil {
-		p.log.Warn().Ctx(ctx).
+		e.Log.Warn().Ctx(ctx).
 			Str("code", string(known.Code)).
 			Str("field", fieldName(ctx)).
 			Err(known.Err).
@@ -90,6 +83,6 @@ func fieldName(ctx context.Context) string {
 }
 
 // recover converts a panic in a resolver to an error with the place, for the log.
-func (p *presenter) recover(_ context.Context, value any) error {
-	return errors.New("panic: " + p.panics.Describe(value))
+func (e *Executor) recover(_ context.Context, value any) error {
+	return errors.New("panic: " + e.panics.Describe(value))
 }

@@ -33,7 +33,7 @@ const (
 
 // budget limits the work of an operation and the size of its response.
 type budget struct {
-	responseBound
+	*Executor
 
 	used  atomic.Int64 // bytes measured so far
 	built atomic.Int64 // bytes that resolvers have copied so far
@@ -42,7 +42,7 @@ type budget struct {
 }
 
 // limit returns the maximum size of a response. All content must fit into one response.
-func (b *budget) limit() int { return max(minResponse, b.contentSize()) }
+func (b *budget) limit() int { return max(minResponse, b.ContentSize()) }
 
 // budgetKey is the key of the budget in an operation's statistics.
 const budgetKey = "responseBudget"
@@ -52,34 +52,28 @@ func budgetOf(op *graphql.OperationContext) *budget {
 	return op.Stats.GetExtension(budgetKey).(*budget)
 }
 
-// responseBound limits the responses of all operations.
-type responseBound struct {
-	contentSize func() int
-	more        func(ctx context.Context, requests int) *schema.Error // nil: nothing is charged
-}
-
 // charge counts work as further requests.
-func (b responseBound) charge(ctx context.Context, requests int) error {
-	if b.more == nil || requests == 0 {
+func (e *Executor) charge(ctx context.Context, requests int) error {
+	if e.ChargeMore == nil || requests == 0 {
 		return nil
 	}
-	if refused := b.more(ctx, requests); refused != nil {
+	if refused := e.ChargeMore(ctx, requests); refused != nil {
 		return refused
 	}
 	return nil
 }
 
-// operation adds a budget to an operation.
-func (b responseBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{responseBound: b})
+// addBudget adds a budget to an operation.
+func (e *Executor) addBudget(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{Executor: e})
 	return next(ctx)
 }
 
-// field rejects the value of a field with a resolver if it makes the response too large,
+// bound rejects the value of a field with a resolver if it makes the response too large,
 // and charges its size. Each further field of an operation that selects documents is
 // charged as well, before it runs. Introspection has no resolvers: the checks of documents
 // limit its size.
-func (b responseBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
+func (e *Executor) bound(ctx context.Context, next graphql.Resolver) (any, error) {
 	field := graphql.GetFieldContext(ctx)
 	if !field.IsResolver {
 		value, err := next(ctx)
@@ -89,7 +83,7 @@ func (b responseBound) field(ctx context.Context, next graphql.Resolver) (any, e
 	op := graphql.GetOperationContext(ctx)
 	allowed := budgetOf(op)
 	if selectsDocuments(field.Field) && allowed.lists.Add(1) > 1 {
-		if err := b.charge(ctx, 1); err != nil {
+		if err := e.charge(ctx, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +103,7 @@ func (b responseBound) field(ctx context.Context, next graphql.Resolver) (any, e
 	if _, guarded := tokenKind(field.Field.Definition); !guarded {
 		requests += m.objects / objectsUnit
 	}
-	if err := b.charge(ctx, requests); err != nil {
+	if err := e.charge(ctx, requests); err != nil {
 		return nil, err
 	}
 	return value, nil

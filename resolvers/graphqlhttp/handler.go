@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/maypok86/otter/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+	"golang.org/x/sync/singleflight"
 
 	"siteapi/resolvers/executor"
 	"siteapi/schema"
@@ -53,11 +55,19 @@ type Options struct {
 // the context of a request.
 type Handler struct {
 	Options
-	responses *responseCache
+	responses *otter.Cache[responseKey, *response] // see responsecache.go
+	running   singleflight.Group                   // requests that are being executed
 }
 
 // New returns a handler.
-func New(o Options) *Handler { return &Handler{o, newResponseCache(o)} }
+func New(o Options) *Handler {
+	return &Handler{Options: o, responses: otter.Must(&otter.Options[responseKey, *response]{
+		MaximumWeight: responseCacheBytes,
+		Weigher: func(k responseKey, r *response) uint32 {
+			return uint32(responseOverhead + len(k.request) + len(r.body) + len(r.body)/2) // gzip adds at most half
+		},
+	})}
+}
 
 // ServeHTTP handles one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +88,7 @@ func (h *Handler) serve(x exchange) error {
 	recorder := request.RecorderFrom(x.r.Context())
 	key := responseKey{x.media, x.r.Method != http.MethodPost, string(raw)}
 	preview := request.CallerFrom(x.r.Context()).Preview != ""
-	if cached := h.responses.get(key); cached != nil && x.json && !preview {
+	if cached := h.cached(key); cached != nil && x.json && !preview {
 		recorder.Operation(cached.operation)
 		cached.write(x.w, x.r)
 		return nil
@@ -110,7 +120,7 @@ func (h *Handler) serve(x exchange) error {
 	if err != nil {
 		return err
 	}
-	result, res := h.responses.run(ctx, key, op, opCtx)
+	result, res := h.run(ctx, key, op, opCtx)
 	if res == nil {
 		return x.result(op, result)
 	}

@@ -24,6 +24,9 @@ type response struct {
 	header http.Header
 	body   []byte
 	packed func() []byte // the body in gzip; nil: the body is too short
+
+	operation request.Operation // what the access log records of later requests
+	revisions revisions         // of the content that the response was built from
 }
 
 // minPacked is the size in bytes from which a body is compressed.
@@ -32,19 +35,23 @@ const minPacked = 1 << 10
 // cacheControl allows caches to store a response that they revalidate before each use.
 const cacheControl = "public, max-age=0, must-revalidate"
 
-func newResponse(m mediaType, body []byte) response {
+func newResponse(m mediaType, op *operation, result *graphql.Response) *response {
+	missing := anyNull(result.Data, op.settings)
+	body := encode(m, result, missing)
 	hash := sha256.New()
 	hash.Write([]byte(m)) // the same bytes in another media type are another representation
 	hash.Write(body)
 
-	res := response{
-		body: body,
+	res := &response{
+		body:      body,
+		operation: op.summary(),
 		header: http.Header{
 			"Etag":          {`W/"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:15]) + `"`},
 			"Cache-Control": {cacheControl},
 			"Content-Type":  {string(m) + "; charset=utf-8"},
 		},
 	}
+	res.operation.Public, res.operation.Cached = !missing, true
 	if len(body) >= minPacked {
 		res.packed = sync.OnceValue(func() []byte { return pack(body) })
 	}

@@ -201,7 +201,7 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 
 	for _, name := range missing {
 		advice := "check whether CONTENT_TYPES spells the type as the CMS does; if so, publish a document of it"
-		if name == content.SettingsType {
+		if name == cms.SettingsType {
 			advice = "create and publish it: until then SiteSettings is null"
 		}
 		warn("there is no published document of type "+name, advice)
@@ -231,7 +231,7 @@ func (d Dependencies) checkLogo(ctx context.Context, settings *content.Settings,
 
 // types returns the document types of the site.
 func (d Dependencies) types() []string {
-	return append([]string{content.SettingsType}, d.ContentTypes...)
+	return append([]string{cms.SettingsType}, d.ContentTypes...)
 }
 
 // notChecked is the result of a check whose system fails another check.

@@ -89,9 +89,6 @@ const logoWait = cache.FillTimeout / 2
 // drawWait is how long a document waits while others are rendered.
 const drawWait = 2 * time.Second
 
-// maxIDLength is longer than any id of a lead.
-const maxIDLength = 64
-
 // documentKey is the cache key of a rendered document. It has the revision of the content,
 // so the next document reflects an edit of the site settings.
 func (r *Resolver) documentKey(id string, locale schema.Locale, revision string) string {
@@ -101,10 +98,6 @@ func (r *Resolver) documentKey(id string, locale schema.Locale, revision string)
 // QuotePDF resolves quotePdf: it returns the document of a lead in the requested language,
 // or else in that of the lead or of the caller.
 func (r *Resolver) QuotePDF(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
-	if len(id) > maxIDLength {
-		return nil, noLead()
-	}
-
 	locale, err := r.pdfLocale(ctx, id, asked)
 	if err != nil {
 		return nil, err

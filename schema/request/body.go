@@ -1,6 +1,7 @@
 package request
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -69,6 +70,14 @@ func WriteBody(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // fails only if the client has disconnected
 	}
+}
+
+// WriteJSON sends a value as a response that no cache stores.
+func WriteJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // fails only if the client has disconnected
 }
 
 // Accepts reports whether a response may be sent in a coding, gzip or br. The server has

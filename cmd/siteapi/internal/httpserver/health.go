@@ -2,13 +2,14 @@ package httpserver
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+
+	"siteapi/schema/request"
 )
 
 // Dependency is a system that the service uses, with its health check.
@@ -86,7 +87,7 @@ func (d *Dependency) gauge(log zerolog.Logger) prometheus.Collector {
 
 // live serves /healthz. The process is alive even while dependencies are down.
 func live(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	request.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // ready serves /readyz: 200 while the service accepts requests, and the state of each
@@ -113,12 +114,5 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		status, text = http.StatusServiceUnavailable, "stopping"
 	}
 
-	writeJSON(w, status, map[string]any{"status": text, "dependencies": all})
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // fails only if the client has disconnected
+	request.WriteJSON(w, status, map[string]any{"status": text, "dependencies": all})
 }

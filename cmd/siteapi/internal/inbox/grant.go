@@ -164,7 +164,7 @@ func (s *SignIn) token(w http.ResponseWriter, r *http.Request) {
 		}
 		response = map[string]any{"error": problem}
 	}
-	writeJSON(w, status, response)
+	request.WriteJSON(w, status, response)
 }
 
 // repeats reports whether a parameter occurs twice, which different readers would understand
@@ -282,7 +282,7 @@ func (s *SignIn) AssistantHandlers() map[string]http.Handler {
 		return rest.Methods{http.MethodOptions: preflight, http.MethodGet: http.HandlerFunc(
 			func(w http.ResponseWriter, _ *http.Request) {
 				allowPages(w)
-				writeJSON(w, http.StatusOK, metadata)
+				request.WriteJSON(w, http.StatusOK, metadata)
 			})}
 	}
 	return map[string]http.Handler{

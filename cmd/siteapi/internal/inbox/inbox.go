@@ -134,14 +134,7 @@ func writeOperator(w http.ResponseWriter, o request.Operator) {
 	if !strings.Contains(address, "@") {
 		address = ""
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"role": o.Role, "roles": o.Role.Included(), "email": address})
-}
-
-func writeJSON(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // fails only if the client has disconnected
+	request.WriteJSON(w, http.StatusOK, map[string]any{"role": o.Role, "roles": o.Role.Included(), "email": address})
 }
 
 // logOut ends a login and removes its cookie. It returns the address at which the person also
@@ -161,7 +154,7 @@ func (h *handler) logOut(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]string{"next": next})
+	request.WriteJSON(w, http.StatusOK, map[string]string{"next": next})
 }
 
 // authenticate refuses requests without a login.

@@ -26,7 +26,6 @@ const (
 	attemptCookie = "siteapi_signin_"       // before the state of an attempt to sign in
 	otherCookie   = "siteapi_other_account" // The next attempt asks for another account.
 	attemptTime   = 10 * time.Minute
-	maxAttempts   = 8                // of one browser
 	maxPlace      = 512              // bytes
 	maxHint       = 4 << 10          // bytes of an ID token in an address
 	roleTime      = 15 * time.Minute // time between checks of a role
@@ -177,7 +176,7 @@ func (s *SignIn) request(w http.ResponseWriter, r *http.Request, a attempt) {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
 	}
 
-	s.store(w, r, a)
+	s.store(w, a)
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, p.OAuth.AuthCodeURL(a.state(), options...), http.StatusSeeOther)
 }
@@ -191,15 +190,8 @@ type attempt struct {
 
 func (a attempt) state() string { return hashOf(a.verifier) }
 
-// store sets the cookie of an attempt, and removes the oldest ones beyond [maxAttempts].
-func (s *SignIn) store(w http.ResponseWriter, r *http.Request, a attempt) {
-	others := slices.DeleteFunc(r.Cookies(), func(c *http.Cookie) bool {
-		return !strings.HasPrefix(c.Name, attemptCookie)
-	})
-	for _, c := range others[:max(0, len(others)-maxAttempts+1)] { // browsers send the oldest ones first
-		s.setCookie(w, c.Name, "", -time.Second, http.SameSiteLaxMode)
-	}
-
+// store sets the cookie of an attempt. The rate limit of the path bounds their number.
+func (s *SignIn) store(w http.ResponseWriter, a attempt) {
 	value := a.verifier + "." + base64.RawURLEncoding.EncodeToString([]byte(a.place))
 	s.setCookie(w, attemptCookie+a.state(), value, attemptTime, http.SameSiteLaxMode)
 }

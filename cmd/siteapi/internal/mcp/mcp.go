@@ -4,12 +4,10 @@
 package mcp
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -104,11 +102,6 @@ func NewHandler(o Options) http.Handler {
 		}
 		w.Header().Set("Cache-Control", "no-store")
 
-		body := bufio.NewReader(r.Body)
-		if mark, _ := body.Peek(len("\ufeff")); string(mark) == "\ufeff" {
-			_, _ = body.Discard(len(mark))
-		}
-		r.Body = io.NopCloser(body) // the server closes the request's own
 		byRole[operator.Role].ServeHTTP(w, r)
 	})
 }
