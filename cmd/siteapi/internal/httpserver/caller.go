@@ -87,12 +87,3 @@ func isLocal(r *http.Request) bool {
 	return peer.IsLoopback() && isLoopbackHost(r) &&
 		r.Header["X-Forwarded-For"] == nil && r.Header["Forwarded"] == nil
 }
-
-// clientKey identifies a client for limits by its IPv4 address, or by its IPv6 /64
-// network, the usual allocation of a host.
-func clientKey(address string) string {
-	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() {
-		return netip.PrefixFrom(addr, 64).Masked().String()
-	}
-	return address
-}

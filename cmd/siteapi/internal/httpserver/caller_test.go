@@ -29,16 +29,3 @@ func TestClientAddress(t *testing.T) {
 		}
 	}
 }
-
-func TestClientKey(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"198.51.100.1":         "198.51.100.1",
-		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
-		"odd":                  "odd",
-	} {
-		if got := clientKey(address); got != want {
-			t.Errorf("the key of %s is %s, want %s", address, got, want)
-		}
-	}
-}

@@ -3,6 +3,8 @@ package httpserver
 import (
 	"net"
 	"sync"
+
+	"siteapi/integrations/ratelimit"
 )
 
 // connections is a listener that limits all connections, and those of one client to an
@@ -88,7 +90,7 @@ func (l *connections) client(c net.Conn) string {
 	if addr.IsLoopback() || l.proxies.trusted(addr) {
 		return ""
 	}
-	return clientKey(addr.String())
+	return ratelimit.Networks(addr.String())[0].Name
 }
 
 // number returns the number of open connections.

@@ -13,6 +13,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/integrations/ratelimit"
 	"siteapi/schema"
 	"siteapi/schema/request"
 )
@@ -248,7 +249,7 @@ func (s *Server) limit(r *http.Request, rec *record) *schema.Error {
 
 	if s.RateLimits != nil {
 		if r.Pattern != inbox.ResourcePath { // EnterGrant counts these
-			client := clientKey(request.CallerFrom(r.Context()).Address)
+			client := ratelimit.Networks(request.CallerFrom(r.Context()).Address)[0].Name
 			if refused := s.InFlight.enter(rec, client, weight); refused != nil {
 				return refused
 			}

@@ -25,29 +25,23 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *schema.Er
 	s.REST.WriteError(w, r, e)
 }
 
-// listener configures the access of requests on one of the two listeners.
-type listener struct {
-	operators bool     // serves operators' fields
-	admin     bool     // the listener on ADMIN_ADDR
-	origins   []string // origins of pages that may read responses
-}
-
 // observe adds the caller and the record of a request to its context, and counts and logs
-// the request when it ends. It sets the pattern of the request for metrics and traces.
-func (s *Server) observe(l listener, next http.Handler) http.Handler {
+// the request when it ends. It sets the pattern of the request for metrics and traces. On
+// ADMIN_ADDR, operators' fields are served and no pages of other origins.
+func (s *Server) observe(admin bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		rec := &record{counted: map[string]int{}, namesDropped: s.Settings.Environment == config.Development}
 		caller := proxies(s.Settings.TrustedProxies).caller(r)
-		caller.Operators = l.operators
-		caller.Admin = l.admin
-		caller.Local = l.admin && isLocal(r)
+		caller.Operators = admin || s.Settings.AdminPage
+		caller.Admin = admin
+		caller.Local = admin && isLocal(r)
 
 		rec.endpoint, r.Pattern = s.endpoint(r)
 		r = r.WithContext(request.WithRecorder(request.WithCaller(r.Context(), caller), rec))
 		telemetry.DescribeRequest(r)
 
-		s.setHeaders(w.Header(), r, l.origins)
+		s.setHeaders(w.Header(), r)
 		response := &recordingWriter{w, rec}
 		defer s.finish(response, r, began)
 		next.ServeHTTP(response, r)
@@ -119,7 +113,7 @@ var methods = []string{
 // setHeaders adds the request id, CORS headers, a header against type sniffing, and a
 // content policy that allows nothing, which pages replace. While the service drains, each
 // connection is closed after its next response.
-func (s *Server) setHeaders(h http.Header, r *http.Request, origins []string) {
+func (s *Server) setHeaders(h http.Header, r *http.Request) {
 	h.Set("X-Request-Id", request.CallerFrom(r.Context()).RequestID)
 	h.Set("X-Content-Type-Options", "nosniff")
 	if r.Method != http.MethodPost {
@@ -128,7 +122,9 @@ func (s *Server) setHeaders(h http.Header, r *http.Request, origins []string) {
 	if s.draining.Load() {
 		h.Set("Connection", "close")
 	}
-	allowOrigin(h, origins, r.Header.Get("Origin"))
+	if !request.CallerFrom(r.Context()).Admin {
+		allowOrigin(h, s.Settings.CORSOrigins, r.Header.Get("Origin"))
+	}
 }
 
 // allowOrigin lets pages of the origins read the response. If every origin is allowed, all

@@ -22,7 +22,7 @@ func TestRecoverPanics(t *testing.T) {
 	s.routes = http.NewServeMux()
 	s.metrics = newMetrics(prometheus.NewRegistry(), newConnections(1, nil))
 
-	server := httptest.NewServer(s.observe(listener{},
+	server := httptest.NewServer(s.observe(false,
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/late" {
 				_, _ = w.Write([]byte("half"))

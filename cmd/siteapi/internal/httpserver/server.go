@@ -98,9 +98,8 @@ func New(o Options) *Server {
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, s.connections)
 
 	admitted := s.admit(compress(http.HandlerFunc(s.route)))
-	public := listener{operators: o.Settings.AdminPage, origins: o.Settings.CORSOrigins}
-	s.public = s.newHTTPServer(o.Trace(s.observe(public, admitted)))
-	s.admin = s.newHTTPServer(o.Trace(s.observe(listener{operators: true, admin: true}, admitted)))
+	s.public = s.newHTTPServer(o.Trace(s.observe(false, admitted)))
+	s.admin = s.newHTTPServer(o.Trace(s.observe(true, admitted)))
 	return s
 }
 
