@@ -96,7 +96,7 @@ func (a *API) handler(rt *Route) http.Handler {
 			return
 		}
 
-		value, file, problem := rt.Run(ctx, a.executor, vars, r.Header)
+		value, file, problem := rt.Run(ctx, a.executor, vars)
 		switch {
 		case problem != nil && file != nil && a.opensPage(r):
 			request.RecorderFrom(ctx).Refused(problem.Code, nil)

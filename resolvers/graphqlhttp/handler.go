@@ -104,7 +104,6 @@ func (h *Handler) serve(x exchange) error {
 	}
 	recorder.Operation(op.summary())
 
-	req.Headers = x.r.Header
 	switch {
 	case key.get && op.Operation != ast.Query:
 		return x.methodNotAllowed("POST", "A GET can only run queries.")

@@ -2,7 +2,6 @@ package leads
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +73,7 @@ func TestExportHasEveryField(t *testing.T) {
 			q[0].Slug = l.Price.Lines[0].Slug
 		}
 		root.lead = l
-		value, _, problem := op.Run(ctx, e, map[string]any{}, http.Header{})
+		value, _, problem := op.Run(ctx, e, map[string]any{})
 		if problem != nil { // a field that the API requires
 			return problem.Message
 		}

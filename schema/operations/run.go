@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -41,15 +40,14 @@ type Executor interface {
 // field, as JSON, and the file that the field has attached, if any, also to an error. It
 // ignores unknown fields, and fails with NOT_FOUND if the value is null.
 func (o *Operation) Run(
-	ctx context.Context, e Executor, variables map[string]any, h http.Header,
+	ctx context.Context, e Executor, variables map[string]any,
 ) (json.RawMessage, *schema.File, *schema.Error) {
-	return o.run(ctx, e, variables, h, true, nil)
+	return o.run(ctx, e, variables, true, nil)
 }
 
 // run runs the operation, unless invalid lists arguments that the caller has refused.
 func (o *Operation) run(
-	ctx context.Context, e Executor, variables map[string]any, h http.Header,
-	ignoreUnknown bool, invalid []schema.FieldError,
+	ctx context.Context, e Executor, variables map[string]any, ignoreUnknown bool, invalid []schema.FieldError,
 ) (json.RawMessage, *schema.File, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
 	failed := func(list gqlerror.List) (json.RawMessage, *schema.File, *schema.Error) {
@@ -73,7 +71,6 @@ func (o *Operation) run(
 		Query:         o.Text,
 		OperationName: o.Name,
 		Variables:     variables,
-		Headers:       h,
 	})
 	if len(errs) > 0 {
 		return failed(errs)

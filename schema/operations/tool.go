@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
@@ -71,7 +70,7 @@ func (o *Operation) RunTool(
 
 	o.ReadDays(arguments, zone)
 	variables := o.Bind(merged(arguments, o.Tool.defaultValues()))
-	value, _, problem := o.run(ctx, e, variables, http.Header{}, false, unknown)
+	value, _, problem := o.run(ctx, e, variables, false, unknown)
 	return value, problem
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os/user"
 	"slices"
 	"strings"
@@ -71,7 +70,7 @@ func (r *document) open(ctx context.Context, c *call) (runner, error) {
 	run := func(
 		ctx context.Context, op *operations.Operation, variables map[string]any,
 	) (json.RawMessage, *schema.Error) {
-		value, _, problem := op.Run(asCommand(ctx), exec, variables, http.Header{})
+		value, _, problem := op.Run(asCommand(ctx), exec, variables)
 		return value, problem
 	}
 	return run, err

@@ -26,7 +26,7 @@ func Handler(op *operations.Operation, executor operations.Executor, zone *time.
 		Operation: op,
 		Zone:      zone,
 		Run: func(ctx context.Context, variables map[string]any) (json.RawMessage, *schema.Error) {
-			value, _, problem := op.Run(ctx, executor, variables, http.Header{})
+			value, _, problem := op.Run(ctx, executor, variables)
 			return value, problem
 		},
 	}

@@ -138,7 +138,7 @@ func (c client) redirects(to string) bool {
 
 		switch a.Scheme {
 		case "http":
-			if !isLoopback(a) || a.Hostname() != b.Hostname() {
+			if !upstream.IsLocal(a.Hostname()) || a.Hostname() != b.Hostname() {
 				return false
 			}
 			a.Host, b.Host = "", ""
@@ -149,11 +149,6 @@ func (c client) redirects(to string) bool {
 			return !slices.Contains(browserSchemes(), a.Scheme) && listed == to
 		}
 	})
-}
-
-// isLoopback reports whether an address is on the machine of its browser.
-func isLoopback(u *url.URL) bool {
-	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
 }
 
 // browserSchemes are the schemes that a browser itself interprets.

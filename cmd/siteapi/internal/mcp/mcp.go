@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/upstream"
 	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/operations"
@@ -115,11 +115,7 @@ func (o Options) isOwn(r *http.Request) bool {
 	}
 
 	from, err := url.Parse(origin)
-	if err != nil || from.Host != r.Host {
-		return false
-	}
-	ip := net.ParseIP(from.Hostname())
-	return from.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return err == nil && from.Host == r.Host && upstream.IsLocal(from.Hostname())
 }
 
 // NewServer returns a server with the tools for a role of operators, or for visitors if
