@@ -16,34 +16,23 @@ import (
 // maxLogoFile limits the size of a logo's file in bytes.
 const maxLogoFile = 1 << 20
 
-// LogoOptions are the parameters of [NewLogoLoader].
-type LogoOptions struct {
-	// AllowedHosts are hosts in the syntax of [upstream.ParseAllowedHosts]. If there are
-	// none, only data: addresses are loaded.
-	AllowedHosts []string
-	// Transport may be nil. The default refuses addresses of private networks.
-	Transport http.RoundTripper
-}
-
 // LogoLoader fetches logos. Its methods may be called concurrently.
 type LogoLoader struct {
 	hosts  *upstream.AllowedHosts
 	client *http.Client
 }
 
-// NewLogoLoader returns a loader. It fails if a host can't be parsed; the error names the
-// host.
-func NewLogoLoader(o LogoOptions) (*LogoLoader, error) {
-	hosts, err := upstream.ParseAllowedHosts(o.AllowedHosts)
+// NewLogoLoader returns a loader for hosts in the syntax of [upstream.ParseAllowedHosts]. If
+// there are none, only data: addresses are loaded. It fails if a host can't be parsed; the
+// error names the host.
+func NewLogoLoader(allowed []string) (*LogoLoader, error) {
+	hosts, err := upstream.ParseAllowedHosts(allowed)
 	if err != nil {
 		return nil, err
 	}
-	if o.Transport == nil {
-		o.Transport = hosts.Transport()
-	}
 
 	client := &http.Client{
-		Transport: o.Transport,
+		Transport: hosts.Transport(),
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			if len(via) > 3 {
 				return errors.New("too many redirects")

@@ -15,11 +15,9 @@ func newHost(t *testing.T, response http.HandlerFunc) (*httptest.Server, *LogoLo
 	host := httptest.NewTLSServer(response)
 	t.Cleanup(host.Close)
 
-	l, err := NewLogoLoader(LogoOptions{
-		AllowedHosts: []string{strings.TrimPrefix(host.URL, "https://")},
-		Transport:    host.Client().Transport,
-	})
+	l, err := NewLogoLoader([]string{strings.TrimPrefix(host.URL, "https://")})
 	must(t, err)
+	l.client.Transport = host.Client().Transport
 	return host, l
 }
 
@@ -101,8 +99,9 @@ func (p *pipeline) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestLoadAsksTheCMSForAPNG(t *testing.T) {
 	t.Parallel()
 	p := &pipeline{logo: asPNG(t, drawn(30, 10, color.White, color.Black))}
-	l, err := NewLogoLoader(LogoOptions{AllowedHosts: []string{"cdn.sanity.io"}, Transport: p})
+	l, err := NewLogoLoader([]string{"cdn.sanity.io"})
 	must(t, err)
+	l.client.Transport = p
 
 	if _, err := l.Load(t.Context(), "https://cdn.sanity.io/images/p/d/abc-1x1.svg"); err != nil {
 		t.Fatal(err)

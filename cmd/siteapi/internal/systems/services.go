@@ -32,7 +32,7 @@ func (o Opener) Content(c content.Options) *content.Service {
 func (o Opener) PDFs(
 	site *content.Service, entries cache.Cache, stored quotepdf.LeadStore,
 ) (*quotepdf.Resolver, error) {
-	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: o.Settings.LogoHosts})
+	logo, err := pdf.NewLogoLoader(o.Settings.LogoHosts)
 	if err != nil {
 		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
@@ -103,7 +103,7 @@ func (o Opener) Checks(d health.Dependencies) []health.Check {
 		d.Mail = o.Mail()
 	}
 	d.ContentTypes, d.Preview = o.Settings.ContentTypes, len(o.Settings.PreviewTokens) > 0
-	if logos, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: o.Settings.LogoHosts}); err == nil {
+	if logos, err := pdf.NewLogoLoader(o.Settings.LogoHosts); err == nil {
 		d.Logo = logos.Load
 	}
 	return d.Checks()
