@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/vektah/gqlparser/v2/ast"
+	"golang.org/x/term"
 
 	"siteapi/schema"
 	"siteapi/schema/operations"
@@ -29,6 +31,10 @@ const (
 	argDryRun = "dryRun"
 	argAll    = "all"
 )
+
+// maxValue is the number of bytes of a value that are read from standard input. The longest
+// text that an argument allows is shorter.
+const maxValue = 1 << 20
 
 // document is a call of an operation's command.
 type document struct {
@@ -177,12 +183,10 @@ func (r *document) readArgs(c *cobra.Command, args []string) error {
 }
 
 // set sets an argument to a value from the command line. Lists may be set several times.
-// For "-" it reads the value from the first line of standard input, so that no process list
-// shows it.
-func (r *document) set(c *cobra.Command, arg operations.Argument, given string) error {
+// For "-" it reads the value from standard input, so that no process list shows it.
+func (r *document) set(c *cobra.Command, arg operations.Argument, given string) (err error) {
 	if given == "-" && arg.Type.NamedType == "String" {
-		line, err := bufio.NewReader(c.InOrStdin()).ReadString('\n')
-		if given = line; err != nil && !errors.Is(err, io.EOF) {
+		if given, err = readValue(c.InOrStdin()); err != nil {
 			return err
 		}
 	}
@@ -194,6 +198,20 @@ func (r *document) set(c *cobra.Command, arg operations.Argument, given string) 
 	}
 	r.arguments[arg.Name] = value
 	return err
+}
+
+// readValue reads a value: a line of a terminal, otherwise the whole input, because a second
+// address must not be left out unnoticed.
+func readValue(in io.Reader) (string, error) {
+	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		line, err := bufio.NewReader(in).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return line, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxValue))
+	return string(text), err
 }
 
 // parse parses the value of an argument from the command line.

@@ -270,8 +270,9 @@ func TestEraseFromStandardInput(t *testing.T) {
 	s.Submit("hers", `"contact": {"email": "\"José, b\"@example.com"}`)
 
 	for input, want := range map[string]string{
-		"":                             "must not be empty",
-		`"JosÉ, b"@example.com` + "\n": `"complete": true`,
+		"":                               "must not be empty",
+		`"JosÉ, b"@example.com` + "\n":   `"complete": true`,
+		"a@example.com\nb@example.com\n": "must not contain line breaks",
 	} {
 		cmd := exec.CommandContext(t.Context(), apptest.Binary,
 			"leads", "erase", "--email", "-", "--json", "--server", s.Base, "--yes")
