@@ -2,13 +2,17 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/pages"
+	"siteapi/schema"
 	"siteapi/schema/exec"
 	"siteapi/schema/request"
 )
@@ -46,7 +50,11 @@ func (a *App) newPages() (map[string]http.Handler, error) {
 	if s.FrontPage {
 		all = append(all,
 			pages.Options{Path: "/", Files: pages.Files("front")},
-			pages.Options{Path: "/calculator", Files: pages.Files("calculator")},
+			pages.Options{
+				Path:   "/calculator",
+				Files:  pages.Files("calculator"),
+				Phones: a.phones,
+			},
 			pages.Options{Path: "/docs", Files: pages.Files("docs")},
 		)
 	}
@@ -75,6 +83,26 @@ func either(first bool, one, other string) string {
 		return one
 	}
 	return other
+}
+
+// phones returns the telephone numbers of the site, for visitors without JavaScript.
+func (a *App) phones(ctx context.Context) string {
+	snap, err := a.content.ReadAs(ctx, "", schema.DefaultLocale)
+	if err != nil || snap.Settings == nil {
+		return ""
+	}
+
+	site := snap.Settings.Shown
+	if len(site.ContactPhones) == 0 && site.ContactPhone != nil {
+		return *site.ContactPhone
+	}
+	var numbers []string
+	for _, phone := range site.ContactPhones {
+		if slices.Contains(phone.DisplayLocation, "contact") {
+			numbers = append(numbers, phone.Number)
+		}
+	}
+	return strings.Join(numbers, ", ")
 }
 
 // serveSDL serves the schema for code generators and other tools.

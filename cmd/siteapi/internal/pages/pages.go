@@ -8,6 +8,7 @@ package pages
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"embed"
 	"fmt"
@@ -49,6 +50,9 @@ type Options struct {
 	// Values replace placeholders such as {{name}} in the page. {{nonce}} is reserved for
 	// <style> elements.
 	Values map[string]string
+
+	// Phones, if set, returns the telephone numbers that replace {{phones}}.
+	Phones func(context.Context) string
 }
 
 type handler struct {
@@ -107,6 +111,9 @@ func (h *handler) servePage(w http.ResponseWriter, r *http.Request) {
 
 	page := strings.NewReplacer("{{nonce}}", nonce,
 		"{{local}}", strconv.FormatBool(request.CallerFrom(r.Context()).Local)).Replace(h.page)
+	if h.Phones != nil {
+		page = strings.ReplaceAll(page, "{{phones}}", html.EscapeString(h.Phones(r.Context())))
+	}
 	request.WriteBody(w, r, http.StatusOK, []byte(page))
 }
 
