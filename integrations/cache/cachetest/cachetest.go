@@ -114,12 +114,12 @@ func GetAsync(ctx context.Context, c cache.Cache, key string, s *Source) <-chan 
 	return ch
 }
 
-// serves waits until a Get of the key "k" returns a value.
-func serves(t *testing.T, c cache.Cache, s *Source, want string) {
+// serves waits until a Get of the key "k" returns "new".
+func serves(t *testing.T, c cache.Cache, s *Source) {
 	t.Helper()
-	Eventually(t, "Get returns "+want, func() bool {
+	Eventually(t, "Get returns the new value", func() bool {
 		e, err := c.Get(t.Context(), "k", s.Fill)
-		return err == nil && string(e.Value) == want
+		return err == nil && string(e.Value) == "new"
 	})
 }
 
@@ -177,8 +177,8 @@ func expiry(t *testing.T, a, b cache.Cache) {
 	Get(t, a, "k", s, "old")
 
 	s.Value.Store("new")
-	serves(t, a, s, "new")
-	serves(t, b, s, "new")
+	serves(t, a, s)
+	serves(t, b, s)
 }
 
 // expired stores an entry and waits until it expires.
@@ -206,8 +206,8 @@ func refresh(t *testing.T, a, b cache.Cache) {
 	s.WaitForFill(t)
 	close(s.Release)
 
-	serves(t, a, s, "new")
-	serves(t, b, s, "new")
+	serves(t, a, s)
+	serves(t, b, s)
 	if n := s.Fills.Load(); n > 2 {
 		t.Errorf("%d fills, want one per instance", n)
 	}
@@ -224,7 +224,7 @@ func failedRefresh(t *testing.T, c, _ cache.Cache) {
 	}
 
 	s.wantOneFill(t)
-	serves(t, c, NewSource("new"), "new")
+	serves(t, c, NewSource("new"))
 }
 
 // manyMisses cancels the request that caused a fill before the fill ends.
@@ -322,8 +322,8 @@ func supersededFill(t *testing.T, a, b cache.Cache) {
 			Get(t, at, "k", fresh, "new")
 			close(old.Release)
 			<-before
-			serves(t, a, fresh, "new")
-			serves(t, b, fresh, "new")
+			serves(t, a, fresh)
+			serves(t, b, fresh)
 			fresh.wantOneFill(t)
 
 			if err := remove(t.Context(), a); err != nil {

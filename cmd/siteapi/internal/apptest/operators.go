@@ -64,8 +64,7 @@ type OperatorData struct {
 		Lead *schema.Lead
 		schema.LeadsPayload
 	}
-	Retried schema.DeliveriesPayload
-	Erased  *schema.ErasureReceipt
+	Erased *schema.ErasureReceipt
 }
 
 // graphQLResponse is a GraphQL response, or the problem of a path without a GraphQL

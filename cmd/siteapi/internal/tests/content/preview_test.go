@@ -28,17 +28,14 @@ const (
 	askDrafts   = "X-Preview: drafts"
 )
 
-// edit stores a document as the CMS does while an editor types.
-func edit(f *apptest.Vendors, id, title string) { f.T.Helper(); publish(f, id, "es", title) }
-
 // startPreview starts a service whose CMS has a published document, a draft and a release
 // of it.
 func startPreview(t *testing.T, more ...string) (*apptest.Service, *apptest.Vendors) {
 	t.Helper()
 	stubs := apptest.NewVendors(t)
 	stubs.Publish("public-title")
-	edit(stubs, "drafts.h", "secret-draft")
-	edit(stubs, "versions.rSpring.h", "secret-release")
+	publish(stubs, "drafts.h", "secret-draft")
+	publish(stubs, "versions.rSpring.h", "secret-release")
 	return apptest.Start(t, stubs.Env(more...)...), stubs
 }
 
@@ -335,7 +332,7 @@ func TestPreviewRevision(t *testing.T) {
 		s    *apptest.Service
 		edit func(title string)
 	}{
-		"Sanity": {remote, func(title string) { edit(stubs, "drafts.h", title) }},
+		"Sanity": {remote, func(title string) { publish(stubs, "drafts.h", title) }},
 		"file":   {local, writeLocal},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -410,7 +407,7 @@ func TestPreviewEvents(t *testing.T) {
 
 			for i := range 3 {
 				title, began := fmt.Sprintf("secret-%d.", i), time.Now()
-				edit(stubs, "drafts.h", title)
+				publish(stubs, "drafts.h", title)
 				if took := (<-events).Sub(began); took > tc.within+time.Second { // a second for a busy machine
 					t.Errorf("an event arrived after %v, want %v", took, tc.within)
 				}

@@ -78,15 +78,13 @@ func (s *webhookStub) count(id string) (n int) {
 	return n
 }
 
-// one waits until exactly one event with an id has arrived, and returns it.
-func (s *webhookStub) one(t *testing.T, id string) string {
+// one waits until exactly one event with an id has arrived.
+func (s *webhookStub) one(t *testing.T, id string) {
 	t.Helper()
 	apptest.Eventually(t, "the event "+id+" arrives", func() bool { return len(s.arrived(id)) > 0 })
-	got := s.arrived(id)
-	if len(got) > 1 {
-		t.Errorf("%s arrived %d times", id, len(got))
+	if n := len(s.arrived(id)); n > 1 {
+		t.Errorf("%s arrived %d times", id, n)
 	}
-	return got[0]
 }
 
 // A failed webhook event is retried like any delivery. Leads submitted before the webhook
