@@ -100,7 +100,7 @@ func TestErasuresSinceABackup(t *testing.T) {
 	first, second := s.Submit("first"), s.Submit("second")
 	waitForLeads(s, 2)
 	folder := filepath.Join(t.TempDir(), "b")
-	prints(s, output{"backup --output " + folder, ": 2 leads, 0 sessions", ""})
+	s.Prints("backup --output "+folder, ": 2 leads, 0 sessions")
 	s.Run("leads", "erase", "--email", "first@example.com", "--yes", "--server", s.Base)
 	s.Stop(t)
 
@@ -125,7 +125,7 @@ func TestErasuresSinceABackup(t *testing.T) {
 	}
 	// A backup of this one also lacks the erasures since the first.
 	again := filepath.Join(t.TempDir(), "b")
-	prints(restored, output{"backup --output " + again, "2 leads", ""})
+	restored.Prints("backup --output "+again, "2 leads")
 	restored.Stop(t)
 	one, err := os.ReadFile(filepath.Join(folder, "backup.json"))
 	must(t, err)
@@ -166,7 +166,7 @@ func TestBackupRefuses(t *testing.T) {
 	file := &apptest.Site{T: t, Env: append(s.Env, "DATA_DIR="+apptest.OwnContent(t))}
 	file.Refuses(map[string]string{"backup --output " + to: "not a directory", "deliveries list": "not a directory"})
 
-	prints(s, output{"migrate", "up to date", ""})
+	s.Prints("migrate", "up to date")
 	must(t, os.Symlink("/nowhere", filepath.Join(folder, "link")))
 	must(t, os.WriteFile(filepath.Join(folder, "file"), nil, 0o600))
 	must(t, os.MkdirAll(filepath.Join(folder, "killed.part", "crm"), 0o700))
@@ -212,12 +212,12 @@ func TestBackupByRoot(t *testing.T) {
 		t.Skip("only root can change the owner of a folder")
 	}
 	s := apptest.NewSite(t)
-	prints(s, output{"migrate", "up to date", ""})
+	s.Prints("migrate", "up to date")
 	must(t, os.WriteFile(filepath.Join(s.Dir, "content.json"), []byte("[]"), 0o600))
 	must(t, os.Chown(s.Dir, 65534, 65533))
 
 	folder := filepath.Join(t.TempDir(), "b")
-	prints(s, output{"backup --output " + folder, "0 leads, 0 sessions", ""})
+	s.Prints("backup --output "+folder, "0 leads, 0 sessions")
 	for _, path := range paths(t, folder) {
 		info, err := os.Stat(path)
 		must(t, err)
@@ -289,7 +289,7 @@ func TestOldDatabase(t *testing.T) {
 	moved := &apptest.Site{T: t, Dir: old.Dir, Env: append(old.Env, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t))}
 	file, mark := filepath.Join(old.Dir, "siteapi.db"), filepath.Join(old.Dir, "postgres.json")
 	moved.Prints("store copy", "leads: 1 rows", file+" keeps everybody")
-	prints(old, output{"leads list", "moved", ""}) // a rehearsal of the copy changes nothing
+	old.Prints("leads list", "moved") // a rehearsal of the copy changes nothing
 
 	moved.Start()
 	refused := "delete " + mark
@@ -322,5 +322,5 @@ func TestOldDatabase(t *testing.T) {
 
 	moved.Stop(t)
 	must(t, os.Remove(mark))
-	prints(old, output{"migrate", "up to date", ""})
+	old.Prints("migrate", "up to date")
 }

@@ -140,17 +140,16 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 		"DELIVERY_RETRY_MAX=nonsense",
 	}
 
-	prints(s, output{"leads list", "lead@example.com", ""},
-		output{"funnel", "VISITED    0", ""},
-		output{"backup --output " + filepath.Join(t.TempDir(), "b"), "1 leads", ""},
-		output{"deliveries verify", "leads                      1", ""},
-		output{"leads erase --email unknown@example.com", "remains  ", ""},
-		output{"crm setup", "needs no preparation", ""},
-		output{"cms setup", "needs no webhook", ""},
-		output{"version", "siteapi version | go1.", ""},
-		output{"ready --server " + s.Base, `"ok"`, ""},
-		output{"leads list --help", "list leads, newest first | Examples: | --since", ""},
-	)
+	s.Prints("leads list", "lead@example.com")
+	s.Prints("funnel", "VISITED    0")
+	s.Prints("backup --output "+filepath.Join(t.TempDir(), "b"), "1 leads")
+	s.Prints("deliveries verify", "leads                      1")
+	s.Prints("leads erase --email unknown@example.com", "remains  ")
+	s.Prints("crm setup", "needs no preparation")
+	s.Prints("cms setup", "needs no webhook")
+	s.Prints("version", "siteapi version", "go1.")
+	s.Prints("ready --server "+s.Base, `"ok"`)
+	s.Prints("leads list --help", "list leads, newest first", "Examples:", "--since")
 
 	if out, code := apptest.Command(t, []string{"DATA_DIR=" + t.TempDir()}, "leads", "list"); code != 1 ||
 		!strings.Contains(out, "set DATA_DIR to the folder of the service") {

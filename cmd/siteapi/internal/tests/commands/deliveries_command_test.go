@@ -40,21 +40,18 @@ func TestDeliveriesCommands(t *testing.T) {
 	failed, done := number(rejected, "cms"), number(arrived, "crm")
 
 	good, bad, late := lead.Reference(arrived), lead.Reference(rejected), lead.Reference(waiting)
-	for _, a := range []output{
-		{"deliveries list", "ID | TARGET | " + late + " | HTTP 503 | " + bad + " | HTTP 400", good},
-		{"deliveries list --state all", late + " | " + bad + " | " + good, ""},
-		{"deliveries list --state failed --state RETRYING,running", late + " | " + bad, good},
-		{"deliveries list --state delivered --limit 1", late + " | --limit 0 lists all", good},
-		{"deliveries list --state all --lead " + lead.Reference(arrived), "DELIVERED", bad},
-		{"deliveries list --state failed --json", `"attemptCount": 1 | "id": "` + rejected + `"`, waiting},
-		{"leads list", "UNDER_WAY | FAILED | DELIVERED", ""},
-	} {
-		prints(s, a)
-		if strings.HasPrefix(a.args, "deliveries list") {
-			out, _ := s.Run(strings.Fields(a.args)...)
-			apptest.NoPersonalData(t, out)
-		}
+	list := func(args string, texts ...string) apptest.Printed {
+		printed := s.Prints("deliveries list "+args, texts...)
+		apptest.NoPersonalData(t, printed.Out)
+		return printed
 	}
+	list("", "ID", "TARGET", late, "HTTP 503", bad, "HTTP 400").Without(good)
+	list("--state all", late, bad, good)
+	list("--state failed --state RETRYING,running", late, bad).Without(good)
+	list("--state delivered --limit 1", late, "--limit 0 lists all").Without(good)
+	list("--state all --lead "+lead.Reference(arrived), "DELIVERED").Without(bad)
+	list("--state failed --json", `"attemptCount": 1`, `"id": "`+rejected+`"`).Without(waiting)
+	s.Prints("leads list", "UNDER_WAY", "FAILED", "DELIVERED")
 
 	s.Refuses(map[string]string{
 		"deliveries list --lead none":                        "There is no lead none",
@@ -70,11 +67,9 @@ func TestDeliveriesCommands(t *testing.T) {
 	doctor.Reports(t, "deliveries", "WARNING", "1 leads were permanently rejected by the cms")
 
 	s.Stubs.Recover()
-	prints(s, output{"deliveries retry " + failed, "1", ""},
-		output{"deliveries retry --all --target cms", "", ""},
-		// A repeated delivery changes nothing in the CRM.
-		output{"deliveries retry " + done, "1", ""},
-	)
+	s.Prints("deliveries retry "+failed, "1")
+	s.Prints("deliveries retry --all --target cms")
+	s.Prints("deliveries retry "+done, "1") // a repeated delivery changes nothing in the CRM
 
 	s.Arrives(rejected)
 	s.Arrives(waiting)
@@ -86,18 +81,17 @@ func TestDeliveriesCommands(t *testing.T) {
 		t.Errorf("a lead in review is delivered: %+v", d)
 	}
 	s.Refuses(map[string]string{"deliveries resend " + inReview + " --target cms": "release it first"})
-	prints(s, output{"deliveries verify", "leads                      3", ""})
+	s.Prints("deliveries verify", "leads                      3")
 	doctor, _ = s.Doctor(nil, "--server", s.Base)
 	doctor.Reports(t, "reviews", "WARNING", "1 leads are in review")
 	s.Stop(t)
-	prints(s, output{"deliveries retry " + done, "1", ""},
-		output{"deliveries resend " + arrived + " --target crm", lead.Reference(arrived), ""},
-		output{"leads reject " + inReview, "changed                    1", ""},
-		output{"leads list --state rejected", lead.Reference(inReview), ""},
-		output{"leads release --all", "changed                    0", ""},
-		output{"leads release " + inReview, "changed                    1", ""},
-		output{"leads withdraw " + inReview + " --purpose marketing", "leads                      1", ""},
-	)
+	s.Prints("deliveries retry "+done, "1")
+	s.Prints("deliveries resend "+arrived+" --target crm", lead.Reference(arrived))
+	s.Prints("leads reject "+inReview, "changed                    1")
+	s.Prints("leads list --state rejected", lead.Reference(inReview))
+	s.Prints("leads release --all", "changed                    0")
+	s.Prints("leads release "+inReview, "changed                    1")
+	s.Prints("leads withdraw "+inReview+" --purpose marketing", "leads                      1")
 	s.Start()
 	s.Arrives(arrived)
 	s.Arrives(inReview)
@@ -106,7 +100,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	}
 
 	s.Stubs.CRM.Remove("arrived@example.com")
-	prints(s, output{"deliveries resend " + lead.Reference(arrived) + " --target crm", lead.Reference(arrived), ""})
+	s.Prints("deliveries resend "+lead.Reference(arrived)+" --target crm", lead.Reference(arrived))
 	apptest.Eventually(t, "it is sent again", func() bool {
 		return len(s.Stubs.Contacts("arrived@example.com")) == 1
 	})
@@ -192,7 +186,7 @@ func TestVerifyInBatches(t *testing.T) {
 	}
 
 	waitForLeads(s, leads)
-	prints(s, output{"deliveries verify", fmt.Sprintf("leads                      %d", leads), ""})
+	s.Prints("deliveries verify", fmt.Sprintf("leads                      %d", leads))
 }
 
 // A lead from before deals were turned on has none. The verification finds it, and creates
@@ -202,7 +196,7 @@ func TestDeliveriesVerifyDeals(t *testing.T) {
 	s := apptest.NewRemoteSite(t).Start()
 	before := s.Submit("before")
 	s.Arrives(before)
-	prints(s, output{"deliveries verify", "missing                    0", ""})
+	s.Prints("deliveries verify", "missing                    0")
 	s.Stop(t)
 
 	s.Env = append(s.Env, "HUBSPOT_DEAL_STAGE=default/appointmentscheduled")

@@ -68,7 +68,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 	if len(s.Stubs.CMS.Documents()) != documents || len(s.Stubs.CRM.Contacts()) != 1 || len(remaining) != 0 {
 		t.Errorf("the doctor left data in the CMS or the CRM, or files: %q", remaining)
 	}
-	prints(s, output{"doctor --server " + s.Base, "ok      settings     valid for production | ok      cms", ""})
+	s.Prints("doctor --server "+s.Base, "ok      settings     valid for production", "ok      cms")
 
 	// A service that does not answer is a warning, unless it was never started.
 	c, _ = s.Doctor(nil, "--server", "http://127.0.0.1:1")
@@ -246,7 +246,7 @@ func TestDoctorOnRejectedDeal(t *testing.T) {
 	s.Reaches(id, "crm", "failed")
 
 	const reason = "the account does not have the currency of the quote"
-	prints(s, output{"leads show " + id, reason, ""})
+	s.Prints("leads show "+id, reason)
 	c, _ := s.Doctor(nil, "--server", s.Base)
 	c.Reports(t, "deliveries", "WARNING", "1 leads were permanently rejected by the crm: hubspot: storing the deal: rejected (HTTP 400): "+reason)
 	c.Reports(t, "crm", "OK", "answered")
