@@ -58,7 +58,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 // problem.
 func problemOf(w http.ResponseWriter, r *http.Request, e *schema.Error) Problem {
 	ctx := r.Context()
-	request.RecorderFrom(ctx).Refused(e.Code, e.Fields)
+	request.RecordFrom(ctx).Refuse(e.Code, e.Fields)
 	p := NewProblem(e, request.CallerFrom(ctx).RequestID)
 
 	h := w.Header()

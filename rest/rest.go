@@ -83,7 +83,7 @@ func (a *API) serveDescription(w http.ResponseWriter, r *http.Request) {
 // own, for browsers.
 func (a *API) handler(rt *Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request.RecorderFrom(r.Context()).Operation(rt.Summary())
+		request.RecordFrom(r.Context()).Operation = rt.Summary()
 
 		ctx, vars, problem := rt.bind(w, r, a.executor)
 		if problem != nil {
@@ -99,7 +99,7 @@ func (a *API) handler(rt *Route) http.Handler {
 		value, file, problem := rt.Run(ctx, a.executor, vars)
 		switch {
 		case problem != nil && file != nil && a.opensPage(r):
-			request.RecorderFrom(ctx).Refused(problem.Code, nil)
+			request.RecordFrom(ctx).Refuse(problem.Code, nil)
 			writePage(w, r, problem.Code.Status(), file)
 		case problem != nil:
 			problem.Fields = rt.sentNames(problem.Fields)

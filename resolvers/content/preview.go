@@ -55,7 +55,7 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 			// The fetch may have been started by an earlier query, before the latest
 			// change.
 			if p := result.Val.(*preview); p.changes >= changes {
-				request.RecorderFrom(ctx).Previewed(p.revision)
+				request.RecordFrom(ctx).Preview(p.revision)
 				return p.snap, nil
 			}
 		case <-ctx.Done():

@@ -175,7 +175,7 @@ func (e *Executor) Admit(
 	}
 
 	invalid, dropped := e.input.Check(op, variables, ignoreUnknown)
-	request.RecorderFrom(ctx).Dropped(dropped)
+	request.RecordFrom(ctx).Drop(dropped)
 	if len(invalid) == 0 {
 		return nil
 	}

@@ -51,7 +51,7 @@ type Options struct {
 	BeginStream func(r *http.Request) (ctx context.Context, end func(), refused *schema.Error)
 }
 
-// Handler is the GraphQL endpoint, at any path. It gets the caller and the recorder from
+// Handler is the GraphQL endpoint, at any path. It gets the caller and the record from
 // the context of a request.
 type Handler struct {
 	Options
@@ -85,11 +85,11 @@ func (h *Handler) serve(x exchange) error {
 		return err
 	}
 
-	recorder := request.RecorderFrom(x.r.Context())
+	record := request.RecordFrom(x.r.Context())
 	key := responseKey{x.media, x.r.Method != http.MethodPost, string(raw)}
 	preview := request.CallerFrom(x.r.Context()).Preview != ""
 	if cached := h.cached(key); cached != nil && x.json && !preview {
-		recorder.Operation(cached.operation)
+		record.Operation = cached.operation
 		cached.write(x.w, x.r)
 		return nil
 	}
@@ -102,7 +102,7 @@ func (h *Handler) serve(x exchange) error {
 	if err != nil {
 		return err
 	}
-	recorder.Operation(op.summary())
+	record.Operation = op.summary()
 
 	switch {
 	case key.get && op.Operation != ast.Query:
@@ -126,7 +126,7 @@ func (h *Handler) serve(x exchange) error {
 
 	asked := res.operation
 	asked.Cached = result == nil // It is the response of another request.
-	recorder.Operation(asked)
+	record.Operation = asked
 	res.write(x.w, x.r)
 	return nil
 }

@@ -219,7 +219,7 @@ func (x exchange) report(errs gqlerror.List) {
 		list, _ := err.Extensions[schema.ExtensionErrors].([]schema.FieldError)
 		fields = append(fields, list...)
 	}
-	request.RecorderFrom(x.r.Context()).Refused(schema.ErrorCode(errs[0]), fields)
+	request.RecordFrom(x.r.Context()).Refuse(schema.ErrorCode(errs[0]), fields)
 }
 
 // write sends a response that must not be cached.

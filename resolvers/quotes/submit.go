@@ -108,7 +108,7 @@ func (r *Resolver) examine(ctx context.Context, in schema.SubmitQuoteInput, n *s
 	pace := r.paceSignal(session, err, l.SubmittedAt)
 	read := hints{}
 	l.FirstAttribution, l.Attribution = session.Touches(read.attribution(in.Attribution))
-	request.RecorderFrom(ctx).Dropped(read.dropped)
+	request.RecordFrom(ctx).Drop(read.dropped)
 
 	// Any signal that is not weak puts the lead in review.
 	l.Signals = r.signals(ctx, in, n.ContentKey, pace)

@@ -63,7 +63,7 @@ func (r *Resolver) TrackQuote(
 		return nil, storeError(err)
 	}
 
-	request.RecorderFrom(ctx).Dropped(read.dropped)
+	request.RecordFrom(ctx).Drop(read.dropped)
 	return payload, nil
 }
 

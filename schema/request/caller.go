@@ -1,5 +1,5 @@
 // Package request has what a request carries from one layer to the next: its caller, its
-// body, and the recorder of its outcome.
+// body, and the record of its outcome.
 package request
 
 import (

@@ -2,6 +2,8 @@ package request
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
 
 	"siteapi/schema"
 )
@@ -15,47 +17,63 @@ type Operation struct {
 	Cached     bool     // The response came from the cache.
 }
 
-// Recorder records the outcome of a request. The server implements it for its access log,
-// and the endpoints and resolvers call it.
-type Recorder interface {
-	// Operation records the requested operation. A later call replaces an earlier one.
-	Operation(op Operation)
+// Record is the outcome of a request, for the access log and the metrics. The endpoints and
+// resolvers write it.
+type Record struct {
+	Operation Operation
+	Code      schema.Code // code of the error in the response; empty: none
+	Invalid   []string    // names of invalid input fields, without their values
+	Dropped   []string    // names of ignored input fields, which the response lists in HeaderDropped
 
-	// Refused records the error that the client receives.
-	Refused(code schema.Code, fields []schema.FieldError)
+	NamesDropped bool // whether Dropped is recorded
 
-	// Dropped records the names of input fields that were ignored. In development the
-	// response lists them in HeaderDropped.
-	Dropped(fields []string)
-
-	// Previewed records the state of all content, published or not, from which the
-	// response to a preview is built. It may be called concurrently.
-	Previewed(revision string)
+	Revision atomic.Pointer[string] // the preview's revision; nil: none was read
 }
 
 // HeaderDropped is the header that lists the dropped fields of a request.
 const HeaderDropped = "X-Dropped-Fields"
 
-type recorderKey struct{}
+type recordKey struct{}
 
-// WithRecorder returns a context that carries the recorder of a request.
-func WithRecorder(ctx context.Context, r Recorder) context.Context {
-	return context.WithValue(ctx, recorderKey{}, r)
+// WithRecord returns a context that carries the record of a request.
+func WithRecord(ctx context.Context, r *Record) context.Context {
+	return context.WithValue(ctx, recordKey{}, r)
 }
 
-// RecorderFrom returns the recorder of a request. An operation that the service itself
-// starts is not recorded.
-func RecorderFrom(ctx context.Context) Recorder {
-	if r, ok := ctx.Value(recorderKey{}).(Recorder); ok {
+// RecordFrom returns the record of a request. That of an operation that the service itself
+// starts is discarded.
+func RecordFrom(ctx context.Context) *Record {
+	if r, ok := ctx.Value(recordKey{}).(*Record); ok {
 		return r
 	}
-	return unrecorded{}
+	return &Record{}
 }
 
-// unrecorded is the recorder of an operation without a request.
-type unrecorded struct{}
+// Refuse records the error in the response, without the names of unknown fields, which the
+// client chose.
+func (r *Record) Refuse(code schema.Code, fields []schema.FieldError) {
+	r.Code, r.Invalid = code, make([]string, len(fields))
+	for i, f := range fields {
+		if r.Invalid[i] = f.Field; f.Code == schema.FieldCodeUnknownField {
+			r.Invalid[i] = "(unknown)"
+		}
+	}
+}
 
-func (unrecorded) Operation(Operation)                      {}
-func (unrecorded) Refused(schema.Code, []schema.FieldError) {}
-func (unrecorded) Dropped([]string)                         {}
-func (unrecorded) Previewed(string)                         {}
+// Drop records ignored input fields, each once, if NamesDropped is set.
+func (r *Record) Drop(fields []string) {
+	for _, field := range fields {
+		if r.NamesDropped && !slices.Contains(r.Dropped, field) {
+			r.Dropped = append(r.Dropped, field)
+		}
+	}
+}
+
+// Preview records the state of all content, published or not, from which the response to a
+// preview is built. If root fields have read different ones, the response has a revision
+// that is never current. It may be called concurrently.
+func (r *Record) Preview(revision string) {
+	if !r.Revision.CompareAndSwap(nil, &revision) && *r.Revision.Load() != revision {
+		r.Revision.Store(new("mixed"))
+	}
+}

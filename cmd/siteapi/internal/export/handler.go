@@ -32,8 +32,8 @@ func Handler(op *operations.Operation, executor operations.Executor, zone *time.
 	}
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := request.RecorderFrom(r.Context())
-		recorder.Operation(op.Summary())
+		record := request.RecordFrom(r.Context())
+		record.Operation = op.Summary()
 		query, arguments := r.URL.Query(), map[string]any{}
 		language, refused := Language(cmp.Or(query.Get("language"), string(schema.AcceptedLocale(r.Header))))
 		if refused == nil {
@@ -57,7 +57,7 @@ func Handler(op *operations.Operation, executor operations.Executor, zone *time.
 		case !begun && isRefused:
 			rest.WriteProblem(w, r, refused)
 		case isRefused:
-			recorder.Refused(refused.Code, refused.Fields)
+			record.Refuse(refused.Code, refused.Fields)
 			panic(http.ErrAbortHandler) // the client must not take a part for the whole
 		default: // the client is gone
 			panic(http.ErrAbortHandler)

@@ -164,7 +164,7 @@ func (f *InFlight) LeaveSignIn(ctx context.Context) {
 }
 
 func (f *InFlight) enterOnce(ctx context.Context, counter string) *schema.Error {
-	rec, ok := request.RecorderFrom(ctx).(*record)
+	rec, ok := ctx.Value(recordKey{}).(*record)
 	if !ok || rec.counted[counter] > 0 { // Without a record the operation does not come from a request.
 		return nil
 	}

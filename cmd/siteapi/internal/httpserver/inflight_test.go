@@ -14,7 +14,6 @@ import (
 	"siteapi/integrations/ratelimit"
 	"siteapi/rest"
 	"siteapi/schema"
-	"siteapi/schema/request"
 )
 
 type unlimited struct{}
@@ -49,7 +48,7 @@ func TestInFlight(t *testing.T) {
 			}
 			serve := func(body string, h http.HandlerFunc) int {
 				r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-				r = r.WithContext(request.WithRecorder(r.Context(), &record{counted: map[string]int{}}))
+				r = r.WithContext(withRecord(r.Context(), &record{counted: map[string]int{}}))
 				w := httptest.NewRecorder()
 				s.admit(h).ServeHTTP(w, r)
 				return w.Code
@@ -88,7 +87,7 @@ func TestStreamsInFlight(t *testing.T) {
 	for i := range maxOfClient + 1 {
 		rec := &record{counted: map[string]int{}}
 		r := httptest.NewRequest("POST", "/", nil)
-		r = r.WithContext(request.WithRecorder(r.Context(), rec))
+		r = r.WithContext(withRecord(r.Context(), rec))
 		if refused := f.enter(rec, "client", 1); refused != nil {
 			t.Fatalf("request %d refused: %v", i, refused)
 		}

@@ -53,7 +53,7 @@ func (m *metrics) request(r *http.Request, rec *record, took time.Duration) {
 	}
 
 	name, outcome := "", "executed"
-	switch fields := rec.operation.RootFields; len(fields) {
+	switch fields := rec.Operation.RootFields; len(fields) {
 	case 0:
 	case 1:
 		name = fields[0]
@@ -62,9 +62,9 @@ func (m *metrics) request(r *http.Request, rec *record, took time.Duration) {
 	}
 
 	switch {
-	case rec.operation.Cached:
+	case rec.Operation.Cached:
 		outcome = "cached"
-	case rec.code != "":
+	case rec.Code != "":
 		outcome = "failed"
 	}
 

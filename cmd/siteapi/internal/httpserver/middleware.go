@@ -31,14 +31,15 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *schema.Er
 func (s *Server) observe(admin bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &record{counted: map[string]int{}, namesDropped: s.Settings.Environment == config.Development}
+		rec := &record{counted: map[string]int{}}
+		rec.NamesDropped = s.Settings.Environment == config.Development
 		caller := proxies(s.Settings.TrustedProxies).caller(r)
 		caller.Operators = admin || s.Settings.AdminPage
 		caller.Admin = admin
 		caller.Local = admin && isLocal(r)
 
 		rec.endpoint, r.Pattern = s.endpoint(r)
-		r = r.WithContext(request.WithRecorder(request.WithCaller(r.Context(), caller), rec))
+		r = r.WithContext(withRecord(request.WithCaller(r.Context(), caller), rec))
 		telemetry.DescribeRequest(r)
 
 		s.setHeaders(w.Header(), r)
@@ -78,7 +79,7 @@ func (s *Server) finish(w *recordingWriter, r *http.Request, began time.Time) {
 // choose them.
 func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
 	log := s.Log
-	if rec.limited {
+	if rec.limited || rec.Code == schema.CodeRateLimited {
 		log = s.refusedLog
 	}
 	event := log.WithLevel(rec.level())

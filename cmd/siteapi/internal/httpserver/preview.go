@@ -39,7 +39,7 @@ func (s *Server) preview(r *http.Request, rec *record) (*http.Request, *schema.E
 // keepPrivate replaces the caching headers of a response so that no cache stores it, and
 // adds the revision of its content.
 func (rec *record) keepPrivate(h http.Header) {
-	if revision := rec.revision.Load(); revision != nil {
+	if revision := rec.Revision.Load(); revision != nil {
 		h.Set(headerRevision, *revision)
 	}
 	for _, name := range append(edge.Headers(), "ETag", "Last-Modified") {

@@ -5,31 +5,21 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
-	"siteapi/schema"
 	"siteapi/schema/request"
 )
 
-// record collects the details of a request for the access log and the metrics. It
-// implements [request.Recorder].
+// record collects the details of a request for the access log and the metrics.
 type record struct {
-	operation request.Operation
-	code      schema.Code // code of the error in the response; empty: none
-	invalid   []string    // names of invalid input fields, without their values
-	dropped   []string    // names of ignored input fields
-
-	namesDropped bool // whether dropped is recorded
+	request.Record
 
 	charged bool // counted against the rate limit of its REST route
 	stream  bool // the response is an event stream
-	limited bool // refused by a rate or concurrency limit
+	limited bool // refused by a limit of requests in flight
 	preview bool // has the preview header
 	routine bool // a health check or a preflight request
-
-	revision atomic.Pointer[string] // the preview's revision; nil: none was read
 
 	endpoint http.Handler // nil if the path has no route
 
@@ -39,44 +29,19 @@ type record struct {
 	bytes  int64
 }
 
+type recordKey struct{}
+
+// withRecord returns a context that carries the record of a request.
+func withRecord(ctx context.Context, rec *record) context.Context {
+	return request.WithRecord(context.WithValue(ctx, recordKey{}, rec), &rec.Record)
+}
+
 // recordOf returns the record of a request.
 func recordOf(ctx context.Context) *record {
-	if rec, ok := request.RecorderFrom(ctx).(*record); ok {
+	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
 		return rec
 	}
 	return &record{}
-}
-
-// Operation records the operation of the request.
-func (rec *record) Operation(op request.Operation) { rec.operation = op }
-
-// Refused records the error in the response, without the names of unknown fields, which
-// the client chose.
-func (rec *record) Refused(code schema.Code, fields []schema.FieldError) {
-	rec.code, rec.invalid = code, make([]string, len(fields))
-	rec.limited = rec.limited || code == schema.CodeRateLimited
-	for i, f := range fields {
-		if rec.invalid[i] = f.Field; f.Code == schema.FieldCodeUnknownField {
-			rec.invalid[i] = "(unknown)"
-		}
-	}
-}
-
-// Dropped records ignored input fields, each once, if namesDropped is set.
-func (rec *record) Dropped(fields []string) {
-	for _, field := range fields {
-		if rec.namesDropped && !slices.Contains(rec.dropped, field) {
-			rec.dropped = append(rec.dropped, field)
-		}
-	}
-}
-
-// Previewed records the revision of the content of a preview. If root fields have read
-// different ones, the response has a revision that is never current.
-func (rec *record) Previewed(revision string) {
-	if !rec.revision.CompareAndSwap(nil, &revision) && *rec.revision.Load() != revision {
-		rec.revision.Store(new("mixed"))
-	}
 }
 
 // level returns the log level of the request. Frequent requests are logged at the debug
@@ -86,9 +51,9 @@ func (rec *record) level() zerolog.Level {
 	switch {
 	case rec.status == http.StatusInternalServerError:
 		return zerolog.ErrorLevel
-	case len(rec.dropped) > 0:
+	case len(rec.Dropped) > 0:
 		return zerolog.InfoLevel
-	case rec.routine, rec.operation.Public, rec.code == "" && rec.frequent():
+	case rec.routine, rec.Operation.Public, rec.Code == "" && rec.frequent():
 		return zerolog.DebugLevel
 	}
 	return zerolog.InfoLevel
@@ -96,26 +61,26 @@ func (rec *record) level() zerolog.Level {
 
 // frequent reports whether calculators send the request for each choice of a visitor.
 func (rec *record) frequent() bool {
-	return slices.Equal(rec.operation.RootFields, []string{"trackQuote"}) ||
-		slices.Equal(rec.operation.RootFields, []string{"estimateQuote"})
+	return slices.Equal(rec.Operation.RootFields, []string{"trackQuote"}) ||
+		slices.Equal(rec.Operation.RootFields, []string{"estimateQuote"})
 }
 
 // MarshalZerologObject adds the details of the operation to an event.
 func (rec *record) MarshalZerologObject(event *zerolog.Event) {
-	if rec.operation.Type != "" {
-		event.Str("operation", rec.operation.Type).Strs("root_fields", rec.operation.RootFields)
+	if rec.Operation.Type != "" {
+		event.Str("operation", rec.Operation.Type).Strs("root_fields", rec.Operation.RootFields)
 	}
-	if rec.operation.Name != "" {
-		event.Str("operation_name", rec.operation.Name)
+	if rec.Operation.Name != "" {
+		event.Str("operation_name", rec.Operation.Name)
 	}
-	if rec.code != "" {
-		event.Str("code", string(rec.code))
+	if rec.Code != "" {
+		event.Str("code", string(rec.Code))
 	}
-	if len(rec.invalid) > 0 {
-		event.Strs("invalid_fields", rec.invalid)
+	if len(rec.Invalid) > 0 {
+		event.Strs("invalid_fields", rec.Invalid)
 	}
-	if len(rec.dropped) > 0 {
-		event.Strs("dropped_fields", rec.dropped)
+	if len(rec.Dropped) > 0 {
+		event.Strs("dropped_fields", rec.Dropped)
 	}
 }
 
@@ -131,8 +96,8 @@ func (w *recordingWriter) WriteHeader(status int) {
 	if status >= http.StatusOK {
 		w.status = status
 	}
-	if len(w.dropped) > 0 && w.code == "" {
-		w.Header().Set(request.HeaderDropped, strings.Join(w.dropped, ", "))
+	if len(w.Dropped) > 0 && w.Code == "" {
+		w.Header().Set(request.HeaderDropped, strings.Join(w.Dropped, ", "))
 	}
 	if w.preview {
 		w.keepPrivate(w.Header())

@@ -183,7 +183,7 @@ func (o Options) offers(op *operations.Operation, role schema.Role) bool {
 // tool returns the function that runs an operation with the arguments of a call.
 func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 	return func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		request.RecorderFrom(ctx).Operation(op.Summary())
+		request.RecordFrom(ctx).Operation = op.Summary()
 
 		var arguments map[string]any
 		if raw := call.Params.Arguments; len(raw) > 0 {
@@ -225,7 +225,7 @@ func (o Options) tool(op *operations.Operation) mcp.ToolHandler {
 // failed returns an error as a tool result with the problem document of the REST route, and
 // the leads that could not be changed.
 func failed(ctx context.Context, e *schema.Error, leads ...schema.LeadFailure) *mcp.CallToolResult {
-	request.RecorderFrom(ctx).Refused(e.Code, e.Fields)
+	request.RecordFrom(ctx).Refuse(e.Code, e.Fields)
 	text, _ := json.Marshal(struct { //nolint:errchkjson // params are strings and numbers
 		rest.Problem
 
