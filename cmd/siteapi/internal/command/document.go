@@ -182,9 +182,13 @@ func (r *document) readArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// set sets an argument to a value from the command line. Lists may be set several times.
+// set sets an argument to a value from the command line. Only lists may be set several times:
+// an earlier value, such as the address of another person, is not left out unnoticed.
 // For "-" it reads the value from standard input, so that no process list shows it.
 func (r *document) set(c *cobra.Command, arg operations.Argument, given string) (err error) {
+	if _, isSet := r.arguments[arg.Name]; isSet && arg.Type.Elem == nil {
+		return errors.New("must be given only once")
+	}
 	if given == "-" && arg.Type.NamedType == "String" {
 		if given, err = readValue(c.InOrStdin()); err != nil {
 			return err

@@ -26,8 +26,11 @@ import (
 func erase(s *apptest.Site, args ...string) (r apptest.Receipt, code int) {
 	s.T.Helper()
 	path := filepath.Join(s.T.TempDir(), "receipt.json")
+	if !slices.Contains(args, "--email") {
+		args = append(args, "--email", "hers@example.com")
+	}
 	out, code := s.Run(append([]string{
-		"leads", "erase", "--json", "--output", path, "--email", "hers@example.com", "--server", s.Base,
+		"leads", "erase", "--json", "--output", path, "--server", s.Base,
 	}, args...)...)
 	data, err := os.ReadFile(path)
 	if err != nil || json.Unmarshal(data, &r) != nil {
@@ -85,6 +88,7 @@ func TestEraseEverywhere(t *testing.T) {
 	s.Refuses(map[string]string{
 		"leads erase --email hers@example.com --yes --output /nowhere/receipt.json": "writing a file",
 		"leads erase --email a@b.co,c@d.co":                                         "must be an e-mail address",
+		"leads erase --yes --email a@b.co --email c@d.co":                           `"--email" flag: must be given only once`,
 	})
 	s.Arrives(hers[0])
 
