@@ -52,7 +52,13 @@ func SkipWithout(t *testing.T, err error) {
 // Launch starts the binary with a data folder, and waits until it is ready.
 func Launch(t *testing.T, dataDir string, env ...string) *Process {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), Binary, "serve")
+	return LaunchAfter(t, ":", dataDir, env...)
+}
+
+// LaunchAfter is Launch in the process of a shell, after a command that changes the process.
+func LaunchAfter(t *testing.T, command, dataDir string, env ...string) *Process {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command+`; exec "$0" serve`, Binary)
 	cmd.Env = append([]string{"LISTEN_ADDR=127.0.0.1:0"}, defaults(dataDir, env)...)
 
 	out, err := cmd.StdoutPipe()

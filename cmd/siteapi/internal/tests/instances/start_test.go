@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -254,24 +253,11 @@ func TestHangUp(t *testing.T) {
 	}
 	apptest.Eventually(t, "the last lines are written", func() bool { return r.Log.Has(`"message":"stopped"`) })
 
-	address := apptest.FreeAddress(t)
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0"`, apptest.Binary)
-	cmd.Env = []string{"ENVIRONMENT=development", "DATA_DIR=" + t.TempDir(), "LISTEN_ADDR=" + address, "ADMIN_ADDR=off"}
-	cmd.Stdout = io.Discard
-	must(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	healthy := func() bool {
-		resp, err := http.Get("http://" + address + "/healthz")
-		if err == nil {
-			_ = resp.Body.Close()
-		}
-		return err == nil
-	}
-	apptest.Eventually(t, "it is ready", healthy)
-	must(t, cmd.Process.Signal(syscall.SIGHUP))
+	r = apptest.LaunchAfter(t, `trap "" HUP`, t.TempDir())
+	must(t, r.Cmd.Process.Signal(syscall.SIGHUP))
 	time.Sleep(100 * time.Millisecond)
-	if !healthy() {
-		t.Error("SIGHUP ended it although it was ignored")
+	if got := r.Do("GET", "/healthz", ""); got.Status != 200 {
+		t.Errorf("SIGHUP ended it although it was ignored: %s", got)
 	}
 }
 
@@ -279,22 +265,9 @@ func TestHangUp(t *testing.T) {
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	for limit, warned := range map[int]bool{500: true, 2047: true, 2048: false} {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0"`, limit), apptest.Binary)
-		cmd.Env = []string{
-			"ENVIRONMENT=development", "LOG_FORMAT=json", "DATA_DIR=" + t.TempDir(),
-			"LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=off",
-		}
-		out, err := cmd.StdoutPipe()
-		must(t, err)
-		must(t, cmd.Start())
-		log := ""
-		for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(log, `"ready"`); {
-			log += lines.Text()
-		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if strings.Contains(log, fmt.Sprintf("may open %d files", limit)) != warned {
-			t.Errorf("with %d files it logs %s", limit, log)
+		r := apptest.LaunchAfter(t, fmt.Sprint("ulimit -n ", limit), t.TempDir())
+		if r.Log.Has(fmt.Sprintf("may open %d files", limit)) != warned {
+			t.Errorf("with %d files it logs %s", limit, r.Log)
 		}
 	}
 }
