@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
@@ -144,6 +146,18 @@ func (s *Site) Stop(t *testing.T) {
 func (s *Site) Run(args ...string) (string, int) {
 	s.T.Helper()
 	return Command(s.T, s.Env, args...)
+}
+
+// Assistant connects to the tools of operators over the standard input and output of a command.
+func (s *Site) Assistant(t *testing.T) *mcp.ClientSession {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), Binary, "mcp")
+	cmd.Env = s.Env
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	must(t, err)
+	t.Cleanup(func() { _ = session.Close() })
+	return session
 }
 
 // JSON runs a command that prints JSON.

@@ -58,7 +58,7 @@ func TestEveryDocument(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	visitors, operators, local := assistant(t, s, ""), assistant(t, s, config.DevAdminToken), localAssistant(t, s)
+	visitors, operators, local := assistant(t, s, ""), assistant(t, s, config.DevAdminToken), s.Assistant(t)
 	for _, op := range list {
 		if op.Rest != nil {
 			got := request(&s.Client, op, known)
@@ -169,18 +169,6 @@ func assistant(t *testing.T, s *apptest.Site, token string) *mcp.ClientSession {
 		HTTPClient:           &http.Client{Transport: bearer(token)},
 		DisableStandaloneSSE: true,
 	}, nil)
-	must(t, err)
-	t.Cleanup(func() { _ = session.Close() })
-	return session
-}
-
-// localAssistant connects to the tools of operators over standard input and output.
-func localAssistant(t *testing.T, s *apptest.Site) *mcp.ClientSession {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), apptest.Binary, "mcp")
-	cmd.Env = s.Env
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
 	must(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return session

@@ -238,13 +238,7 @@ func TestToolsOnThisMachine(t *testing.T) {
 		}
 	}
 
-	cmd := exec.CommandContext(t.Context(), apptest.Binary, "mcp")
-	cmd.Env = s.Env
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-	must(t, err)
-	defer session.Close()
-
+	session := s.Assistant(t)
 	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{
 		Name:      "add_lead_note",
 		Arguments: object{"id": id, "text": "Called back."},
