@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -88,13 +87,11 @@ func (d *Driver) read() ([]cms.Document, error) {
 	defer d.mu.Unlock()
 
 	docs, malformed := d.docs, d.malformed
-	sum, err := digest(d.Path)
+	data, err := os.ReadFile(d.Path)
+	sum := sha256.Sum256(data)
 	isNew := sum != d.sum
 	if err == nil && isNew {
-		var data []byte
-		if data, err = os.ReadFile(d.Path); err == nil {
-			docs, malformed, err = parse(data, d.assetURL)
-		}
+		docs, malformed, err = parse(data, d.assetURL)
 	}
 	if err != nil {
 		d.Log.Error().Err(err).Str("file", d.Path).
@@ -127,20 +124,6 @@ func (d *Driver) assetURL(ref string) string {
 		return ""
 	}
 	return cms.AssetURL(d.ProjectID, d.Dataset, ref)
-}
-
-// digest returns the digest of a file's text. It does not hold the text, since it is called
-// for each locale of changed content.
-func digest(path string) (sum string, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }()
-
-	hash := sha256.New()
-	_, err = io.Copy(hash, file)
-	return string(hash.Sum(nil)), err
 }
 
 // Watch implements [cms.Watcher] by polling the identity, the size and the modification
