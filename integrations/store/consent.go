@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -17,38 +16,27 @@ func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(
 
 // Hash returns the keyed hash of a value of a kind, such as "network".
 func (s *Store) Hash(ctx context.Context, kind, value string) (string, error) {
-	key := s.key.Load()
-	if key == nil {
-		read, err := hashKey(ctx, s.db)
-		if err != nil {
-			return "", err
-		}
-		key = &read
-		s.key.Store(key)
-	}
-
-	mac := hmac.New(sha256.New, *key)
-	mac.Write([]byte(kind + "\x00" + value))
-	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
-}
-
-// hashKey returns the key of all hashes. It was generated with the database, and does not
-// depend on settings.
-func hashKey(ctx context.Context, db DB) ([]byte, error) {
-	key, err := one[string](ctx, db, "reading the key of the hashes", `SELECT key FROM hash_key WHERE id = 1`)
-	return []byte(key), err
+	hash, err := keyedHash(ctx, s.db, kind+"\x00"+value)
+	return fmt.Sprintf("%.16x", hash), err
 }
 
 // addressHash returns the keyed hash of an address. All spellings of its mailbox share
 // it.
 func addressHash(ctx context.Context, db DB, email string) (string, error) {
-	key, err := hashKey(ctx, db)
+	hash, err := keyedHash(ctx, db, mailbox.Key(email))
+	return fmt.Sprintf("%x", hash), err
+}
+
+// keyedHash returns the hash of a text. Its key was generated with the database, and does not
+// depend on settings.
+func keyedHash(ctx context.Context, db DB, text string) ([]byte, error) {
+	key, err := one[string](ctx, db, "reading the key of the hashes", `SELECT key FROM hash_key WHERE id = 1`)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(mailbox.Key(email)))
-	return fmt.Sprintf("%x", mac.Sum(nil)), nil
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(text))
+	return mac.Sum(nil), nil
 }
 
 // addConsents stores the consents of a new lead.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -50,10 +49,7 @@ type Database interface {
 
 // Store is everything that the service stores, over the database of a driver. Times that
 // decide something between instances are the database's, since their clocks differ.
-type Store struct {
-	db  Database
-	key atomic.Pointer[[]byte] // of hashes; nil until it is used
-}
+type Store struct{ db Database }
 
 // New returns the store over a database.
 func New(db Database) *Store { return &Store{db: db} }
