@@ -1210,7 +1210,7 @@ type TrackQuoteInput struct {
 
 // Response of `trackQuote`.
 type TrackQuotePayload struct {
-	// True: the state was stored.
+	// True: the state was accepted. New sessions of one network beyond 200 an hour are not stored.
 	Success bool `json:"success"`
 	// The session identifier of the request.
 	SessionID string `json:"sessionId"`

@@ -6442,7 +6442,7 @@ type QuoteTier {
 
 "Response of ` + "`" + `trackQuote` + "`" + `."
 type TrackQuotePayload {
-  "True: the state was stored."
+  "True: the state was accepted. New sessions of one network beyond 200 an hour are not stored."
   success: Boolean!
   "The session identifier of the request."
   sessionId: String!

@@ -2516,7 +2516,7 @@ export type TrackQuoteInput = {
 
 /** Response of `trackQuote`. */
 export type TrackQuotePayload = {
-  /** True: the state was stored. */
+  /** True: the state was accepted. New sessions of one network beyond 200 an hour are not stored. */
   readonly success: Scalars['Boolean']['output'];
   /** The session identifier of the request. */
   readonly sessionId: Scalars['String']['output'];
