@@ -3,8 +3,6 @@ package http
 import (
 	"cmp"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,8 +150,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Clients get the media type that they prefer. The audit suite tests its own
-// requirements.
+// Clients get the media type that they prefer. `make audit` tests the requirements of the
+// specification.
 func TestNegotiation(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
@@ -237,27 +235,5 @@ func TestCachedResponses(t *testing.T) {
 		if got := get(query); got.Header.Get("Cache-Control") != "no-store" || got.Header.Get("ETag") != "" {
 			t.Errorf("%s: %v", name, got.Header)
 		}
-	}
-}
-
-// TestPublicAudit runs the audit suite of GraphQL over HTTP against the endpoint. It
-// needs Node and the packages of schema/clients.
-func TestPublicAudit(t *testing.T) {
-	t.Parallel()
-	clients, err := filepath.Abs("../../schema/clients")
-	must(t, err)
-
-	node, err := exec.LookPath("node")
-	if err == nil {
-		_, err = os.Stat(filepath.Join(clients, "node_modules", "graphql-http"))
-	}
-	apptest.SkipWithout(t, err)
-
-	run := exec.CommandContext(t.Context(), node, "audit/audit.mjs", apptest.Start(t).Base+"/graphql")
-	run.Dir = clients
-	out, err := run.CombinedOutput()
-	t.Logf("%s", out)
-	if err != nil {
-		t.Errorf("the audit failed: %v", err)
 	}
 }
