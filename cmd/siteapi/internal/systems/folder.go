@@ -106,9 +106,10 @@ func CopyNotice(s *config.Settings) (detail, advice string) {
 	}
 
 	at := m.At.Format(time.RFC3339)
-	return "DATA_DIR is a backup of " + at + ", so what was erased since then is back",
+	return "DATA_DIR is a backup of " + at + ", so what was erased since then is back, " +
+			"and consents that were withdrawn count as given",
 		fmt.Sprintf("`%s siteapi audit list --action erased --since %s` lists these leads: erase them again, "+
-			"then delete %s", former, at, path)
+			"withdraw the consents that it lists with `--action withdrawn`, then delete %s", former, at, path)
 }
 
 // markServer records that a service on PostgreSQL uses DATA_DIR.

@@ -137,6 +137,7 @@ func TestErasuresSinceABackup(t *testing.T) {
 
 	c, _ := restored.Doctor(nil)
 	c.Reports(t, "data folder", "WARNING", notice)
+	c.Reports(t, "data folder", "WARNING", "withdraw the consents that it lists with `--action withdrawn`")
 	c.Reports(t, "data folder", "WARNING", "then delete "+restored.Dir)
 
 	// A damaged mark does not hide it either.
