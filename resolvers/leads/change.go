@@ -187,6 +187,9 @@ func (r *Resolver) SetLeadStatuses(ctx context.Context, names []string, status l
 
 // SetLeadFollowUp resolves the root field `setLeadFollowUp`.
 func (r *Resolver) SetLeadFollowUp(ctx context.Context, name string, at *time.Time) (*schema.LeadPayload, error) {
+	if at != nil && at.Unix() <= 0 { // such a time is stored as none
+		return nil, schema.BadInput(schema.Invalid("at", schema.FieldCodeUnreadable, "must be after 1970"))
+	}
 	return r.change(ctx, name, func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.Operators.Entry(ctx, schema.AuditActionFollowUp, l.ID, map[string]any{"at": at})
 		return r.Store.SetFollowUp(ctx, l.ID, schema.ValueOr(at, time.Time{}), entry)

@@ -6746,7 +6746,7 @@ extend type Mutation {
   setLeadFollowUp(
     "Id of the lead, its PDF reference, or its e-mail address."
     lead: String! @constraint(maxLength: 254)
-    "The time. Null or omitted: there is no follow-up."
+    "The time, after 1970. Null or omitted: there is no follow-up."
     at: DateTime
   ): LeadPayload! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 }

@@ -151,6 +151,8 @@ func TestAnswersAndFollowUps(t *testing.T) {
 		{`setLeadStatuses(leads: ["` + id + `"], status: NEW) { leads`, "false true 1"}, // set by mistake
 		{`setLeadFollowUp(lead: "` + id + `"` + at(today.AddDate(0, 0, 2)) + `) { lead`, "false true 0"},
 		{`setLeadFollowUp(lead: "` + id + `", at: "2027-01-11") { lead`, "BAD_USER_INPUT"}, // no time
+		{`setLeadFollowUp(lead: "` + id + `"` + at(time.Time{}) + `) { lead`, "BAD_USER_INPUT"},
+		{`setLeadFollowUp(lead: "` + id + `"` + at(time.Unix(0, 0)) + `) { lead`, "BAD_USER_INPUT"},
 		{`setLeadFollowUp(lead: "nosuch12") { lead`, "NOT_FOUND"},
 		{`markLeadAnswered(lead: "nosuch12") { lead`, "NOT_FOUND"},
 		{`setLeadStatuses(leads: ["` + id + `"], status: CLOSED) { leads`, "true true 0"},
