@@ -32,7 +32,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	metrics := telemetry.NewMetrics(Version())
 	log := telemetry.NewLog(s, out, metrics)
 	defer log.Flush()
-	for _, warning := range s.Warnings {
+	for _, warning := range append(s.Warnings, fewFiles(s)...) {
 		log.Warn().Msg(warning)
 	}
 
@@ -69,6 +69,16 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	// This does nothing without systemd, which itself reports a missing notification.
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
 	return a.Serve(ctx, listener)
+}
+
+// fewFiles warns if the process may open fewer files than connections.
+func fewFiles(s *config.Settings) []string {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur >= uint64(s.MaxConns) {
+		return nil
+	}
+	return []string{fmt.Sprintf("this process may open %d files (nofile), fewer than MAX_CONNECTIONS=%d: "+
+		"raise the limit (LimitNOFILE, ulimits), or lower the setting", files.Cur, s.MaxConns)}
 }
 
 // collectLessOften lets the heap grow to five times the live data, up to a limit. The
