@@ -199,7 +199,9 @@ func (m *measure) shapeOf(field graphql.CollectedField, t reflect.Type) (s shape
 	}
 
 	indexes := placesOf(t)
-	for _, f := range graphql.CollectFields(m.op, field.Selections, []string{field.Definition.Type.Name()}) {
+	fields := graphql.CollectFields(m.op, field.Selections, []string{field.Definition.Type.Name()})
+	s = make(shape, 0, len(fields))
+	for _, f := range fields {
 		selected := shapeField{keySize: len(f.Alias) + len(`"":,`), index: -1}
 		if index, ok := indexes[f.Name]; ok {
 			selected.index, selected.below = index, m.shapeOf(f, t.Field(index).Type)
