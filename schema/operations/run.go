@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -87,14 +87,15 @@ func (o *Operation) run(
 		return nil, schema.AttachedFile(res, o.Root.Alias), problem
 	}
 
-	var data map[string]json.RawMessage
-	if err := jsonv2.Unmarshal(res.Data, &data); err != nil {
+	// The root field is the only one, so its value is all but the braces and the name.
+	value, isNamed := bytes.CutPrefix(res.Data, []byte(`{"`+o.Root.Alias+`":`))
+	value, isObject := bytes.CutSuffix(value, []byte("}"))
+	if !isNamed || !isObject {
 		return nil, nil, &schema.Error{
 			Code: schema.CodeInternal,
-			Err:  fmt.Errorf("%s: reading the operation's data: %w", o.Name, err),
+			Err:  fmt.Errorf("%s: the operation's data is not an object with its root field", o.Name),
 		}
 	}
-	value := data[o.Root.Alias]
 	if string(value) == "null" {
 		return nil, nil, schema.NotFound("Nothing was found with these parameters.")
 	}
