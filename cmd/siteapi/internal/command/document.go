@@ -228,6 +228,8 @@ func (r *document) parse(arg operations.Argument, given string) (any, error) {
 		return nil, errors.New("must not be empty")
 	case isNone && slices.Contains(r.op.Command.Args, arg.Name) && !arg.Type.NonNull:
 		return nil, nil //nolint:nilnil // null is the value
+	case arg.Definition.Name == "DateTime" && slices.Contains(r.op.Command.Args, arg.Name):
+		return parseTime(given, true) // to come back in 3d, unlike --since 3d
 	case arg.Type.Elem == nil:
 		return parseValue(arg.Definition, given)
 	}
@@ -269,7 +271,7 @@ func parseValue(def *ast.Definition, given string) (any, error) {
 		return nil, errors.New("must be one of " + strings.Join(wordsOf(def), ", "))
 
 	case def.Name == "DateTime":
-		return parseTime(given)
+		return parseTime(given, false)
 
 	case def.Name == "Int" || def.Name == "Float":
 		var n json.Number

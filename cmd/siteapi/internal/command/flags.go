@@ -68,11 +68,14 @@ func (c *call) confirmed(question string) bool {
 	return strings.EqualFold(strings.TrimSpace(answer), "y")
 }
 
-// parseTime returns the time that a flag names, or a time before now for a duration. A day
-// stays one: the time zone is not known yet.
-func parseTime(given string) (string, error) {
+// parseTime returns the time that is given, or for a duration the time before now, or after
+// it if that is ahead. A day stays one: the time zone is not known yet.
+func parseTime(given string, isAhead bool) (string, error) {
 	if d, err := config.Duration(given); err == nil {
-		return time.Now().Add(-d).Format(time.RFC3339Nano), nil
+		if !isAhead {
+			d = -d
+		}
+		return time.Now().Add(d).Format(time.RFC3339Nano), nil
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if _, err := time.Parse(layout, given); err == nil {

@@ -180,6 +180,8 @@ func TestAnswersAndFollowUps(t *testing.T) {
 	s.Prints("leads follow-up "+id+" "+tomorrow.Format(time.DateOnly), "followUpAt")
 	s.Prints("leads show "+id, tomorrow.Format(time.DateOnly)+" 00:00")
 	s.Prints("leads list --due").Without(lead.Reference(id))
+	s.Prints("leads follow-up "+id+" 48h", time.Now().In(zone).Add(48*time.Hour).Format(time.DateOnly))
+	s.Prints("leads list --due").Without(lead.Reference(id))
 	s.Prints("leads follow-up " + id + " none")
 	actions := map[string]int{}
 	entries, err := s.App.Data.Store.AuditEntries(t.Context(), store.AuditFilter{Limit: 100})
@@ -187,7 +189,7 @@ func TestAnswersAndFollowUps(t *testing.T) {
 	for _, e := range entries {
 		actions[e.Action]++
 	}
-	if actions["FOLLOW_UP"] != 6 || actions["ANSWERED"] != 1 { // and none without a change
+	if actions["FOLLOW_UP"] != 7 || actions["ANSWERED"] != 1 { // and none without a change
 		t.Errorf("the audit has %v", actions)
 	}
 }
