@@ -53,7 +53,7 @@ func NewMetrics(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 
-	return &Metrics{
+	m := &Metrics{
 		Registry: registry,
 		reads: counter("cache_reads_total", "Reads of the cache; a miss finds no fresh entry.",
 			"family", "outcome"),
@@ -85,6 +85,23 @@ func NewMetrics(version string) *Metrics {
 			Help: "Lines of the log that were dropped because their reader was slow or gone.",
 		}),
 	}
+
+	// An increase is only seen from a known value on: the first event that an alert or the
+	// dashboard counts has to follow a 0.
+	for event, details := range map[string]string{
+		"crm_pull":   "complete failed",
+		"submission": "created",
+		"webhook":    "ok refused_token refused_signature refused_clock refused_body",
+	} {
+		for detail := range strings.FieldsSeq(details) {
+			m.events.WithLabelValues(event, detail)
+		}
+	}
+	for _, target := range []lead.Target{lead.VisitorMail, lead.SalesMail, "owner_mail"} {
+		m.tries.WithLabelValues(string(target), string(upstream.Refused))
+		m.tries.WithLabelValues(string(target), string(queue.OutcomeUnconfirmed))
+	}
+	return m
 }
 
 // Event counts an event of the resolvers.

@@ -112,6 +112,44 @@ func TestLoadMetrics(t *testing.T) {
 	}
 }
 
+// What alerts and the dashboard count exists before the first event: Prometheus sees no increase
+// from nothing to 1.
+func TestCountersBeginWithZero(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t)
+	families, err := s.App.Metrics.Registry.Gather()
+	must(t, err)
+
+	label := regexp.MustCompile(`(\w+)=~?\\?"([^"\\]*)`)
+	counted := regexp.MustCompile(`increase\((siteapi_\w+)(?:\{(.*?)\})?\[`)
+	text := apptest.File(t, "cmd/siteapi/deploy/alerts.yaml") + apptest.File(t, "cmd/siteapi/deploy/dashboard.json")
+	for _, found := range counted.FindAllStringSubmatch(text, -1) {
+		wanted := map[string]*regexp.Regexp{}
+		for _, l := range label.FindAllStringSubmatch(found[2], -1) {
+			if l[1] != "instance" {
+				wanted[l[1]] = regexp.MustCompile("^(?:" + l[2] + ")$")
+			}
+		}
+		series := 0
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				same := 0
+				for _, l := range m.GetLabel() {
+					if re := wanted[l.GetName()]; re != nil && re.MatchString(l.GetValue()) {
+						same++
+					}
+				}
+				if f.GetName() == found[1] && same == len(wanted) {
+					series++
+				}
+			}
+		}
+		if series == 0 {
+			t.Errorf("a new service has no %s", found[0])
+		}
+	}
+}
+
 // Prometheus accepts the alert rules, and those about the age of something fire once it is
 // older than they say.
 func TestAlertRules(t *testing.T) {
