@@ -87,6 +87,9 @@ func (s *Settings) checkSafety() {
 		}
 	}
 
+	if samePort(s.ListenAddr, s.AdminAddr) {
+		s.refuse("ADMIN_ADDR", "must have another port than LISTEN_ADDR: one listener gets it, and the other can't start")
+	}
 	if s.CDNMaxAge > unpurgedMax && len(s.PurgeURLs) == 0 {
 		s.refuse("CDN_MAX_AGE",
 			"must be at most 1m without CDN_PURGE_URL: visitors would see outdated content for that long")

@@ -306,6 +306,18 @@ func adminAddress(v string) (string, error) {
 	return listenAddress(v)
 }
 
+// samePort reports whether two listeners need the same port, because their hosts are the same
+// or one of them is any.
+func samePort(a, b string) bool {
+	first, port, err := net.SplitHostPort(a)
+	second, other, otherErr := net.SplitHostPort(b)
+	if err != nil || otherErr != nil || port != other || strings.Trim(port, "0") == "" {
+		return false
+	}
+	isAny := func(host string) bool { return host == "" || host == "::" || host == "0.0.0.0" }
+	return first == second || isAny(first) || isAny(second)
+}
+
 // sender parses an ASCII address, which all mail servers accept, with an optional name.
 func sender(v string) (mail.Address, error) {
 	a, err := mail.ParseAddress(v)

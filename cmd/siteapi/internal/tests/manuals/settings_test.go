@@ -172,6 +172,12 @@ func TestIncompatibleSettings(t *testing.T) {
 		"SANITY_API_URL=http://sanity.sample": "SANITY_API_URL: ",
 		"CMS_DRIVER=sanity SANITY_DATASET=~a": "SANITY_DATASET: must be a dataset and not an alias",
 		"GRAPHQL_OPERATIONS=trusted":          "GRAPHQL_DOCUMENTS: ",
+		"LISTEN_ADDR=:9090":                   "ADMIN_ADDR: must have another port",
+		"LISTEN_ADDR=127.0.0.1:9090":          "ADMIN_ADDR: must have another port",
+		"LISTEN_ADDR=:9090 ADMIN_ADDR=off":    "<nil>",
+		"LISTEN_ADDR=:0 ADMIN_ADDR=:0":        "<nil>",
+		"LISTEN_ADDR=[::1]:80 ADMIN_ADDR=:81": "<nil>",
+		"LISTEN_ADDR=10.0.0.1:9090":           "<nil>", // another host of this machine
 		"CDN_PURGE_URL=http://api.fastly.com CDN_PURGE_KIND=fastly CDN_PURGE_TOKEN=t": "CDN_PURGE_URL: ",
 
 		// Assistants find the service by its public address, and operators by their accounts.
