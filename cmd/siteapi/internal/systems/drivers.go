@@ -123,12 +123,14 @@ func (o Opener) crmDrivers() map[string]driver[CRM] {
 		remedy: "check whether HUBSPOT_TOKEN is valid and has the scopes in the driver's manual (401, 403), " +
 			"HUBSPOT_API_VERSION and HUBSPOT_API_URL (404, 405, 410: one of them is wrong), " +
 			"and the plan of the account",
-		copies: "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
+		copies: "what HubSpot keeps: contacts that people deleted, for 90 days; " +
+			"deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
 	}
 	if s.HubSpotStage != "" {
 		vendor.outcomes = true
 		vendor.perSecond = 1.5 // a deal takes four more requests
-		vendor.copies = "what HubSpot keeps of deals: former values, and what your team has added"
+		vendor.copies = "what HubSpot keeps: contacts and deals that people deleted, for 90 days; " +
+			"former values of deals, and what your team has added"
 	}
 
 	return map[string]driver[CRM]{

@@ -83,6 +83,15 @@ func TestEveryDriver(t *testing.T) {
 			}
 		}
 	}
+
+	for _, stage := range []string{"", "default/appointmentscheduled"} {
+		env := maps.Clone(required)
+		env["CRM_DRIVER"], env["HUBSPOT_DEAL_STAGE"] = "hubspot", stage
+		// No request finds them, so only the receipt of an erasure tells.
+		if copies := opener(t, env).crmDriver().copies; !strings.Contains(copies, "that people deleted, for 90 days") {
+			t.Errorf("with the stage %q, the records that people deleted are not named: %q", stage, copies)
+		}
+	}
 }
 
 func checkRemedy(t *testing.T, driver, remedy string) {

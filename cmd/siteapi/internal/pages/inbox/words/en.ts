@@ -623,10 +623,10 @@ export const en = {
     "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
       "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one",
     "the history of the CMS": "the history of the CMS",
-    "what HubSpot keeps of deals: former values, and what your team has added":
-      "what HubSpot keeps of deals: former values, and what your team has added",
-    "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
-      "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
+    "what HubSpot keeps: contacts and deals that people deleted, for 90 days; former values of deals, and what your team has added":
+      "what HubSpot keeps: contacts and deals that people deleted, for 90 days; former values of deals, and what your team has added",
+    "what HubSpot keeps: contacts that people deleted, for 90 days; deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
+      "what HubSpot keeps: contacts that people deleted, for 90 days; deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
     "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
       "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":

@@ -614,10 +614,10 @@ export const es: Words = {
     "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
       "documentos y negocios de solicitudes que la retención borró, si la dirección se tecleó mal y se corrigió: busque la tecleada",
     "the history of the CMS": "el historial del CMS",
-    "what HubSpot keeps of deals: former values, and what your team has added":
-      "lo que HubSpot conserva de los negocios: los valores anteriores y lo que su equipo ha añadido",
-    "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
-      "los negocios en HubSpot, si HUBSPOT_DEAL_STAGE estuvo definido antes: vuelva a definirlo para borrarlos",
+    "what HubSpot keeps: contacts and deals that people deleted, for 90 days; former values of deals, and what your team has added":
+      "lo que HubSpot conserva: los contactos y negocios que alguien ha eliminado, durante 90 días; los valores anteriores de los negocios y lo que su equipo ha añadido",
+    "what HubSpot keeps: contacts that people deleted, for 90 days; deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
+      "lo que HubSpot conserva: los contactos que alguien ha eliminado, durante 90 días; los negocios, si HUBSPOT_DEAL_STAGE estuvo definido antes: vuelva a definirlo para borrarlos",
     "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
       "siteapi.db en DATA_DIR, la base de datos anterior a PostgreSQL: elimínela",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":

@@ -614,10 +614,10 @@ export const ro: Words = {
     "documents and deals of leads that retention deleted, if a corrected address was typed by mistake: search for the typed one":
       "documente și tranzacții ale cererilor șterse de retenție, dacă adresa a fost tastată greșit și corectată: căutați-o pe cea tastată",
     "the history of the CMS": "istoricul CMS-ului",
-    "what HubSpot keeps of deals: former values, and what your team has added":
-      "ce păstrează HubSpot din tranzacții: valorile anterioare și ce a adăugat echipa dumneavoastră",
-    "deals in HubSpot, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
-      "tranzacțiile din HubSpot, dacă HUBSPOT_DEAL_STAGE a fost setat înainte: setați-l din nou ca să le ștergeți",
+    "what HubSpot keeps: contacts and deals that people deleted, for 90 days; former values of deals, and what your team has added":
+      "ce păstrează HubSpot: contactele și tranzacțiile șterse de cineva, timp de 90 de zile; valorile anterioare ale tranzacțiilor și ce a adăugat echipa dumneavoastră",
+    "what HubSpot keeps: contacts that people deleted, for 90 days; deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
+      "ce păstrează HubSpot: contactele șterse de cineva, timp de 90 de zile; tranzacțiile, dacă HUBSPOT_DEAL_STAGE a fost setat înainte: setați-l din nou ca să le ștergeți",
     "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
       "siteapi.db din DATA_DIR, baza de date dinainte de PostgreSQL: ștergeți-o",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
