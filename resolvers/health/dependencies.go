@@ -27,7 +27,8 @@ type Dependencies struct {
 	CMS      func() (cms.Content, cms.Eraser, error)
 	CRM      func() (CRM, error) // nil: the CRM is in files
 
-	Mail mail.Sender // nil: no mail server is used
+	Mail        mail.Sender // nil: no mail server is used
+	LimitsMails bool        // to the visitors of a network
 
 	CMSRemedy, CRMRemedy, MailRemedy string // advice for a failure of the system
 
@@ -255,6 +256,9 @@ const fewNetworks = 5
 func (d Dependencies) checkNetworks(ctx context.Context, warn Warn) (string, error) {
 	if d.Mail == nil {
 		return "", Skipped("no mail server is used")
+	}
+	if !d.LimitsMails {
+		return "", Skipped("mails to a network are not limited")
 	}
 	stored, _, err := d.Database(ctx)
 	if err != nil {

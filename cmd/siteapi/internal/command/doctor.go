@@ -312,7 +312,7 @@ func (c settingsChecks) settings(_ context.Context, warn health.Warn) (string, e
 		"ADMIN_ADDR can be reached from other machines: metrics and profiles need no token",
 		"use 127.0.0.1, or make sure that only your own network can reach it")
 
-	warnIf(isLoopback(c.ListenAddr) && len(c.TrustedProxies) == 0,
+	warnIf(c.RateLimits && isLoopback(c.ListenAddr) && len(c.TrustedProxies) == 0,
 		"TRUSTED_PROXIES is empty, but LISTEN_ADDR requires a proxy: all visitors share one rate limit",
 		"set TRUSTED_PROXIES=127.0.0.1,::1")
 
@@ -352,7 +352,7 @@ func (c settingsChecks) instances(_ context.Context, warn health.Warn) (string, 
 		"CRM_DRIVER=file: a contact is in the DATA_DIR of the instance that delivered the lead",
 		"set CRM_DRIVER=hubspot")
 
-	warnIf(len(c.TrustedProxies) == 0,
+	warnIf(c.RateLimits && len(c.TrustedProxies) == 0,
 		"TRUSTED_PROXIES is empty: behind a load balancer all visitors share one rate limit",
 		"list the addresses of the load balancer")
 

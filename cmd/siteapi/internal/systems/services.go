@@ -100,7 +100,7 @@ func (o Opener) OutOfReach() []string {
 func (o Opener) Checks(d health.Dependencies) []health.Check {
 	d.CMSRemedy, d.CRMRemedy, d.MailRemedy = o.cmsDriver().remedy, o.crmDriver().remedy, o.mailDriver().remedy
 	if o.mailDriver().sends {
-		d.Mail = o.Mail()
+		d.Mail, d.LimitsMails = o.Mail(), o.Settings.RateLimits && o.Settings.VisitorMail
 	}
 	d.ContentTypes, d.Preview = o.Settings.ContentTypes, len(o.Settings.PreviewTokens) > 0
 	if logos, err := pdf.NewLogoLoader(o.Settings.LogoHosts); err == nil {

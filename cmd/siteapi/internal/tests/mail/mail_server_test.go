@@ -142,6 +142,10 @@ func TestMailsFromOneNetwork(t *testing.T) {
 	if !strings.Contains(out, warning) || !strings.Contains(out, "TRUSTED_PROXIES") {
 		t.Errorf("the doctor prints %s", out)
 	}
+	unlimited := apptest.Service{Client: s.Client, Env: append(slices.Clone(s.Env), "RATE_LIMITS=off")}
+	if out, _ = unlimited.Command("doctor"); strings.Contains(out, warning) || strings.Contains(out, "share one rate limit") {
+		t.Errorf("without limits the doctor prints %s", out)
+	}
 	other := s.submit("other", "X-Forwarded-For: 2001:db8:1::1")
 	s.Reaches(other, lead.SalesMail, lead.Delivered)
 	if out, _ = s.Command("doctor"); strings.Contains(out, warning) {
