@@ -131,21 +131,28 @@ const (
 	refusedWhile = 24 * time.Hour // how long a mail counts that ended as [lead.MailRefused]
 )
 
-// StuckMails returns since when mails to visitors do not arrive, probably because of the
-// mail server or a setting, and their number. Both are zero if at most single mailboxes
-// are affected. A mail that waits because of our own limits does not count.
-func (s *Store) StuckMails(ctx context.Context, now time.Time) (since time.Time, number int, err error) {
+// StuckMails are mails to visitors that do not arrive, probably because of the mail server
+// or a setting. It is zero if at most single mailboxes are affected.
+type StuckMails struct {
+	Since  time.Time // of the oldest of them
+	Number int
+	Newest int64 // id of the delivery
+}
+
+// StuckMails finds them. A mail that waits because of our own limits does not count.
+func (s *Store) StuckMails(ctx context.Context, now time.Time) (StuckMails, error) {
 	type row struct {
+		ID      int64
 		Mailbox string
 		Since   time.Time
 		Waits   bool
 	}
 	const of = ` FROM deliveries d JOIN leads l ON l.id = d.lead_id WHERE target = 'visitor_mail' AND `
 	found, err := all[row](ctx, s.db, "finding stuck mails", `
-SELECT coalesce(nullif(d.mailbox, ''), l.mailbox) AS mailbox, due_at AS since, 1 AS waits`+of+`d.progress > 0 AND due_at < $1
+SELECT d.id AS id, coalesce(nullif(d.mailbox, ''), l.mailbox) AS mailbox, due_at AS since, 1 AS waits`+of+`d.progress > 0 AND due_at < $1
 UNION ALL
-SELECT coalesce(nullif(d.mailbox, ''), l.mailbox), finished_at, 0`+of+`code = 'REFUSED' AND finished_at > $2
-ORDER BY since`, now.Add(-stuckAfter), now.Add(-refusedWhile))
+SELECT d.id, coalesce(nullif(d.mailbox, ''), l.mailbox), finished_at, 0`+of+`code = 'REFUSED' AND finished_at > $2
+ORDER BY since, id`, now.Add(-stuckAfter), now.Add(-refusedWhile))
 
 	domains, alone := map[string]bool{}, false
 	for _, r := range found {
@@ -153,9 +160,9 @@ ORDER BY since`, now.Add(-stuckAfter), now.Add(-refusedWhile))
 		alone = alone || r.Waits && now.Sub(r.Since) > stuckAlone
 	}
 	if len(domains) < stuckDomains && !alone {
-		return time.Time{}, 0, err
+		return StuckMails{}, err
 	}
-	return found[0].Since, len(found), err
+	return StuckMails{found[0].Since, len(found), found[len(found)-1].ID}, err
 }
 
 // PruneMails removes the hashes last needed before a time.

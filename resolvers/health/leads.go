@@ -25,14 +25,10 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 		return "", notChecked
 	}
 
-	reasonOf := func(target lead.Target, states ...lead.DeliveryState) (reason string) {
-		latest, _ := stored.ListDeliveries(ctx, store.DeliveryFilter{
-			States: states,
-			Target: target,
-			Newest: true,
-			Limit:  1,
-		})
-		for _, d := range latest {
+	reasonOf := func(f store.DeliveryFilter) (reason string) {
+		f.Limit = 1
+		found, _ := stored.ListDeliveries(ctx, f)
+		for _, d := range found {
 			reason = ": " + d.Why()
 		}
 		return reason
@@ -40,7 +36,7 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 
 	counts, err := stored.CountDeliveries(ctx)
 	for _, n := range counts {
-		reason := reasonOf(n.Target, n.State)
+		reason := reasonOf(store.DeliveryFilter{States: []lead.DeliveryState{n.State}, Target: n.Target, Newest: true})
 		switch age := time.Since(n.Oldest).Round(time.Second); {
 		case n.Number == 0, n.Target.BestEffort():
 		case n.State == lead.Failed:
@@ -59,11 +55,12 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 		}
 	}
 
-	since, mails, failed := stored.StuckMails(ctx, time.Now())
-	if mails > 0 {
+	stuck, failed := stored.StuckMails(ctx, time.Now())
+	if stuck.Number > 0 {
 		warn(
-			fmt.Sprintf("%d mails to visitors do not arrive, the oldest for %s%s", mails, time.Since(since).Round(time.Second),
-				reasonOf(lead.VisitorMail, lead.Pending, lead.Retrying, lead.NotSent)),
+			fmt.Sprintf("%d mails to visitors do not arrive, the oldest for %s%s",
+				stuck.Number, time.Since(stuck.Since).Round(time.Second),
+				reasonOf(store.DeliveryFilter{After: stuck.Newest - 1})),
 			"find all reasons with `siteapi deliveries list --target visitor-mail --state all`, repair the mail server or "+
 				"the settings, then `siteapi deliveries retry --all`",
 		)

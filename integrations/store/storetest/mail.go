@@ -166,6 +166,7 @@ func mailsStuck(t *testing.T, s Subject) {
 		{[]mail{{"a@one.test", more, lead.NotSent, lead.NoMailbox}, {"b@two.test", more, lead.Delivered, ""}, waits("c@three.test", more)}, 0, 0},
 	} {
 		var ids []string
+		var newest lead.Delivery
 		for i, m := range c.mails {
 			of := Lead(100*n + i)
 			of.Lead.Contact.Email = m.to
@@ -178,11 +179,14 @@ func mailsStuck(t *testing.T, s Subject) {
 				d.FinishedAt = d.DueAt
 			}
 			ok(t, db.EndAttempt(t.Context(), d))
+			if !newest.DueAt.After(d.DueAt) {
+				newest = d
+			}
 		}
 
-		since, number, err := db.StuckMails(t.Context(), now)
-		if err != nil || number != c.want || number > 0 && !since.Equal(now.Add(-c.since)) {
-			t.Errorf("%+v: %d since %v, %v, want %d since %v", c.mails, number, now.Sub(since), err, c.want, c.since)
+		stuck, err := db.StuckMails(t.Context(), now)
+		if err != nil || stuck.Number != c.want || c.want > 0 && (!stuck.Since.Equal(now.Add(-c.since)) || stuck.Newest != newest.ID) {
+			t.Errorf("%+v: %+v, %v, want %d since %v", c.mails, stuck, err, c.want, c.since)
 		}
 		for _, id := range ids {
 			ok(t, db.Erase(t.Context(), id))

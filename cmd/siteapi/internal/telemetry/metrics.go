@@ -226,7 +226,7 @@ func (g Gauges) collectLeads(
 	deletions, asked, unread := g.Queue.Store.OpenDeletions(ctx)
 	counts, failed := g.Queue.Store.CountDeliveries(ctx)
 	backlogs, unknown := g.Queue.Backlogs(ctx)
-	stuck, _, lost := g.Queue.Store.StuckMails(ctx, time.Now())
+	stuck, lost := g.Queue.Store.StuckMails(ctx, time.Now())
 	if cmp.Or(err, unread, failed, unknown, lost) != nil {
 		return
 	}
@@ -244,7 +244,7 @@ func (g Gauges) collectLeads(
 	}
 	set("visitor_mail_stuck_seconds",
 		"Age of the oldest mail to a visitor if mails to several domains, or one for hours, do not arrive, or 0.",
-		age(stuck), nil)
+		age(stuck.Since), nil)
 	for _, b := range backlogs {
 		set("edge_behind_seconds",
 			"Age of the oldest content change that a receiver was not notified of, or 0.",

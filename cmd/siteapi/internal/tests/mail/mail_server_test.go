@@ -253,6 +253,25 @@ func TestRefusals(t *testing.T) {
 	s.receives(sales, 1)
 }
 
+// The doctor gives the reason of a mail that the mail server keeps from arriving, even if
+// newer mails were not sent for other reasons.
+func TestReasonOfStuckMails(t *testing.T) {
+	t.Parallel()
+	const words = "5.7.1 Relay access denied"
+	s := start(t)
+	for _, to := range []string{"ana@one.test", "ana@two.test", "ana@three.test"} {
+		s.server.Fail(smtptest.Fault{Step: smtptest.Recipient, Mode: smtptest.Never, To: to, Text: words})
+		s.Reaches(s.submitFrom(to[4:], to), lead.VisitorMail, lead.NotSent)
+	}
+	s.server.Fail(refused(address("unknown"), smtptest.Never, 0))
+	s.Reaches(s.submit("unknown"), lead.VisitorMail, lead.NotSent)
+
+	out, _ := s.Command("doctor")
+	if _, found, _ := strings.Cut(out, "3 mails to visitors do not arrive"); !strings.Contains(found, words) {
+		t.Errorf("the doctor prints %s", out)
+	}
+}
+
 // The doctor logs in and checks that the sender is accepted, without sending a mail.
 // `mail test` sends one. Both run the binary with production settings, over TLS. In
 // production no mail is sent to an address in a reserved domain such as example.com.
