@@ -153,6 +153,9 @@ func TestUnconfirmedMails(t *testing.T) {
 					if got := time.Until(d.NextAt); got > wait || got < wait-10*time.Minute {
 						t.Errorf("%s: repetition %d follows after %v, want %v", id, n+1, got, wait)
 					}
+					if d.Attempts == 0 {
+						t.Errorf("%s: the attempt that handed it over does not count", id)
+					}
 					if err := q.Store.RetryDelivery(t.Context(), d.ID); err != nil {
 						t.Error(err)
 					}

@@ -103,7 +103,11 @@ func (h *HandOvers) Send(ctx context.Context, part string, send func(handOver fu
 	})
 	switch {
 	case errors.Is(err, lead.ErrUnconfirmed):
-		return h.wait(sent)
+		waits := h.wait(sent)
+		if unsent, ok := errors.AsType[*UnsentError](waits); ok {
+			unsent.Tried = true
+		}
+		return waits
 	case err != nil && handedOver: // The target refused it. If this is not stored, the part only waits.
 		_ = h.set(context.WithoutCancel(ctx), part, before)
 	}
@@ -132,11 +136,12 @@ func (h *HandOvers) wait(o lead.HandOver) error {
 
 // UnsentError is the decision of a [Send] not to deliver. Without a time, the delivery
 // ends as [lead.NotSent]. With one, it waits until then without delaying others, and the
-// attempt does not count.
+// attempt counts only if something was handed over.
 type UnsentError struct {
 	Code  lead.NoMailReason
 	Until time.Time
 	Err   error // the failure that led to it; nil: none
+	Tried bool  // whether this attempt handed something over
 }
 
 // Error returns the reason.

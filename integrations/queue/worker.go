@@ -136,7 +136,9 @@ func (w *worker) settle(t *target, d *lead.Delivery, outcome Outcome, err error)
 		return
 	case OutcomePostponed:
 		unsent, _ := errors.AsType[*UnsentError](err)
-		d.Attempts--
+		if !unsent.Tried {
+			d.Attempts--
+		}
 		d.NextAt, d.DueAt, d.Code = unsent.Until, unsent.Until, unsent.Code
 		return
 	}

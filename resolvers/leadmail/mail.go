@@ -162,9 +162,10 @@ func (s *Service) SendSalesMail(ctx context.Context, t *queue.Try) error {
 func (s *Service) deliveryError(errs []error) error {
 	var rejected, unconfirmed error
 	var next *queue.UnsentError
-	sent := len(errs)
+	sent, tried := len(errs), false
 	for _, err := range errs {
 		unsent, waits := errors.AsType[*queue.UnsentError](err)
+		tried = tried || waits && unsent.Tried
 		switch {
 		case err == nil:
 		case errors.Is(err, lead.ErrUnconfirmed):
@@ -182,6 +183,7 @@ func (s *Service) deliveryError(errs []error) error {
 
 	switch {
 	case next != nil:
+		next.Tried = tried
 		return next
 	case rejected != nil && sent > 0:
 		s.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was rejected: only the others got the mail")
