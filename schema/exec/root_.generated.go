@@ -6862,7 +6862,7 @@ extend type Lead {
 extend type Mutation {
   """
   Ends the review of leads, or reverts their rejection, and delivers them. A lead that fails is named in the response and does
-  not stop the others, here and in the fields below.
+  not stop the others, here and in the fields below. An address with several leads is refused with the whole request.
   """
   releaseLeads(
     "Ids, PDF references or e-mail addresses of the leads, at most 500."

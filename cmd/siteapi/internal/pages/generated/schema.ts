@@ -1550,7 +1550,7 @@ export type Mutation = {
   readonly setLeadFollowUp: LeadPayload;
   /**
    * Ends the review of leads, or reverts their rejection, and delivers them. A lead that fails is named in the response and does
-   * not stop the others, here and in the fields below.
+   * not stop the others, here and in the fields below. An address with several leads is refused with the whole request.
    */
   readonly releaseLeads: LeadsPayload;
   /** Rejects leads in review: they are never delivered, and are deleted after `LEAD_RETENTION`. `releaseLeads` reverts this. */
