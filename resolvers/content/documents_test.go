@@ -228,7 +228,7 @@ func TestProblems(t *testing.T) {
 		`{"_id":"siteSettings","_type":"siteSettings","title":7,"contactEmail":[1]}`:                       `document "siteSettings": contactEmail has the wrong type; document "siteSettings": title has the wrong type`,
 		`{"_id":"siteSettings","_type":"siteSettings","contactPhones":[{"number":"1"}]}`:                   `document "siteSettings": contactPhones[0] lacks a number or a display location`,
 		`{"_id":"b","_type":"quoteOption","group":"feature","slug":"blog"}`:                                `document "b": document "a" has the same slug or purpose`,
-		`{"_id":"b","_type":"quoteOption","group":"feature","slug":"shop"}`:                                `document "b": it has no label`,
+		`{"_id":"b","_type":"quoteOption","group":"feature","slug":"shop"}`:                                `document "b": it has no label in en`,
 		`{"_id":"b","_type":"quoteOption","group":"color","slug":"shop","label":"Shop"}`:                   `document "b": its slug and group, or its purpose and text, are missing`,
 		`{"_id":"b","_type":"quoteOption","group":"feature","label":"Shop"}`:                               `document "b": its slug and group, or its purpose and text, are missing`,
 		`{"_id":"b","_type":"quoteOption","group":"timeline","slug":"blog","label":"Blog"}`:                `document "b": document "a" has the same slug or purpose`,

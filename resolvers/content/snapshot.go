@@ -270,7 +270,7 @@ func (s *Snapshot) addOption(doc cms.Document, users map[string]string) (problem
 		s.Options[known] = option
 	}
 	if slug != "" && s.Labels[slug] == "" {
-		problems = append(problems, "it has no label")
+		problems = append(problems, "it has no label in "+string(s.Locale))
 	}
 	return append(problems, unusable(doc, slug, field, users)...)
 }
