@@ -40,8 +40,8 @@ func (s Secrets) tokens() map[schema.TokenKind][]string {
 	return all
 }
 
-// directive implements @auth.
-func (e *Executor) directive(
+// auth implements @auth.
+func (e *Executor) auth(
 	ctx context.Context, _ any, next graphql.Resolver, kind schema.TokenKind, role *schema.Role,
 ) (any, error) {
 	caller := request.CallerFrom(ctx)
@@ -98,7 +98,7 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 func (e *Executor) authorize(caller request.Caller, kind schema.TokenKind) (request.Operator, *schema.Error) {
 	operator, err := e.checkToken(caller, kind)
 	if err == nil && kind == schema.TokenKindWebhook && len(e.Secrets.Signing) > 0 {
-		err = e.verify(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
+		err = e.verifySignature(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
 	}
 	return operator, err
 }
@@ -144,9 +144,9 @@ const signatureTolerance = 5 * time.Minute
 // signatureForm matches Sanity's header: t=<unix milliseconds>,v1=<signature>.
 var signatureForm = regexp.MustCompile(`^t=(\d{1,15})[, ]+v1=([^, ]+)$`)
 
-// verify returns UNAUTHENTICATED unless the header `sanity-webhook-signature` proves that
+// verifySignature returns UNAUTHENTICATED unless the header `sanity-webhook-signature` proves that
 // one of the secrets signed exactly this body within signatureTolerance.
-func (e *Executor) verify(header string, body []byte) *schema.Error {
+func (e *Executor) verifySignature(header string, body []byte) *schema.Error {
 	refused := schema.NewError(schema.CodeUnauthenticated, "The webhook signature is missing or not valid.")
 
 	m := signatureForm.FindStringSubmatch(header)

@@ -77,7 +77,7 @@ func New(o Options) *Executor {
 	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
 		Schema:     exec.AST(),
 		Resolvers:  o.Resolvers,
-		Directives: exec.DirectiveRoot{Auth: e.directive, Personal: e.personal},
+		Directives: exec.DirectiveRoot{Auth: e.auth, Personal: e.personal},
 	}))
 
 	// Introspection is always on here: the checks of clients' documents decide whether it
