@@ -86,11 +86,15 @@ func (d *Driver) read() ([]cms.Document, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	docs, malformed := d.docs, d.malformed
 	data, err := os.ReadFile(d.Path)
 	sum := sha256.Sum256(data)
-	isNew := sum != d.sum
-	if err == nil && isNew {
+	if err == nil && sum == d.sum {
+		return d.docs, nil
+	}
+
+	var docs []cms.Document
+	var malformed []error
+	if err == nil {
 		docs, malformed, err = parse(data, d.assetURL)
 	}
 	if err != nil {
@@ -101,9 +105,7 @@ func (d *Driver) read() ([]cms.Document, error) {
 
 	d.docs, d.malformed, d.sum = docs, malformed, sum
 	for _, err := range malformed {
-		if isNew {
-			d.Log.Warn().Err(err).Str("file", d.Path).Msg("leaving out a malformed entry of the content file")
-		}
+		d.Log.Warn().Err(err).Str("file", d.Path).Msg("leaving out a malformed entry of the content file")
 	}
 	return docs, nil
 }
