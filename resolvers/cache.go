@@ -17,8 +17,9 @@ func newCacheStats(s cache.Stats) *schema.CacheStats {
 	return &schema.CacheStats{Type: s.Type, Size: s.Size, Available: s.Available}
 }
 
-// ClearCache resolves the root field `clearCache`: it removes all entries, or those that match a pattern. A destructive request
-// must not be ambiguous, so exactly one of the two must be given.
+// ClearCache resolves the root field `clearCache`: it removes all entries, or those that
+// match a pattern. A destructive request must not be ambiguous, so exactly one of the two
+// must be given.
 func (r *SiteResolver) ClearCache(
 	ctx context.Context, all *bool, pattern *string,
 ) (*schema.ClearCachePayload, error) {
@@ -46,8 +47,9 @@ func (r *SiteResolver) ClearCache(
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil
 }
 
-// InvalidateCache resolves the root field `invalidateCache`: it removes the content entries that an input selects. The entry of each
-// locale holds documents of all types, so a type without a locale means all locales.
+// InvalidateCache resolves the root field `invalidateCache`: it removes the content
+// entries that an input selects. The entry of each locale holds documents of all types,
+// so a type without a locale means all locales.
 func (r *SiteResolver) InvalidateCache(
 	ctx context.Context, in schema.InvalidateCacheInput,
 ) (*schema.InvalidateCachePayload, error) {

@@ -86,7 +86,8 @@ func (r *SiteResolver) SiteSettings(
 		return nil, nil //nolint:nilnil // the contract requires null without an error
 	}
 
-	snap, err := r.Site.ReadAs(ctx, request.CallerFrom(ctx).Preview, schema.ValueOr(locale, schema.DefaultLocale))
+	snap, err := r.Site.ReadAs(ctx, request.CallerFrom(ctx).Preview,
+		schema.ValueOr(locale, schema.DefaultLocale))
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,8 @@ func (rt *Route) bind(
 		return ctx, nil, problem
 	}
 	if rt.Form && !sameOrigin(r) {
-		return ctx, nil, schema.NewError(schema.CodeForbidden, "Only a page of this service may send this form.")
+		return ctx, nil, schema.NewError(schema.CodeForbidden,
+			"Only a page of this service may send this form.")
 	}
 
 	if rt.HasBody() {

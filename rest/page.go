@@ -46,7 +46,8 @@ func redirect(w http.ResponseWriter, r *http.Request, value []byte) {
 // of such a page to.
 func pageOf(paths []Path) (list []string) {
 	for _, path := range paths {
-		if slices.ContainsFunc(path.Routes, func(rt *Route) bool { return rt.Form || rt.Produces == "text/html" }) {
+		shows := func(rt *Route) bool { return rt.Form || rt.Produces == "text/html" }
+		if slices.ContainsFunc(path.Routes, shows) {
 			list = append(list, path.Path)
 		}
 	}
@@ -93,7 +94,8 @@ var errorPages = map[schema.Locale]struct{ broken, brokenText, later, laterText 
 		"Inténtelo de nuevo dentro de poco", "Ahora no se puede mostrar la página. No se ha perdido nada.",
 	},
 	schema.LocaleRo: {
-		"Acest link nu funcționează", "Poate că este incomplet. Vă rugăm să îl deschideți din nou din e-mail.",
+		"Acest link nu funcționează",
+		"Poate că este incomplet. Vă rugăm să îl deschideți din nou din e-mail.",
 		"Încercați din nou peste puțin timp", "Pagina nu poate fi afișată acum. Nu s-a pierdut nimic.",
 	},
 }

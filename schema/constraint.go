@@ -87,7 +87,8 @@ func (c *constraint) number(n float64) FieldError {
 
 	_, decimals, _ := strings.Cut(strconv.FormatFloat(n, 'f', -1, 64), ".")
 	if c.Decimals != nil && len(decimals) > *c.Decimals {
-		return bounded("", FieldCodeTooPrecise, "max", *c.Decimals, fmt.Sprintf("must have at most %d decimals", *c.Decimals))
+		return bounded("", FieldCodeTooPrecise, "max", *c.Decimals,
+			fmt.Sprintf("must have at most %d decimals", *c.Decimals))
 	}
 	return FieldError{}
 }
@@ -105,8 +106,10 @@ var mailDomain = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLe
 func IsEmail(s string) bool {
 	at := strings.LastIndexByte(s, '@')
 	domain, err := mailDomain.ToASCII(s[at+1:])
-	return err == nil && at <= maxLocalPart && strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
-		!strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unseen(r) }) && formats.Var(s, "email") == nil
+	return err == nil && at <= maxLocalPart && strings.Contains(domain, ".") &&
+		utf8.RuneCountInString(s) <= MaxEmailLength &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unseen(r) }) &&
+		formats.Var(s, "email") == nil
 }
 
 // IsCurrency reports whether s is a currency code of ISO 4217.
@@ -133,9 +136,11 @@ func checkFormat(format ConstraintFormat, trimmed, raw string) FieldError {
 	case format == ConstraintFormatPhone && !fiveDigits.MatchString(trimmed):
 		return Invalid("", FieldCodeInvalidPhone, "must be a telephone number with at least 5 digits")
 	case format == ConstraintFormatSlug && !IsSlug(raw):
-		return Invalid("", FieldCodeNotASlug, "must be lower-case letters, digits and hyphens, such as web-app")
+		return Invalid("", FieldCodeNotASlug,
+			"must be lower-case letters, digits and hyphens, such as web-app")
 	case format == ConstraintFormatSessionID && !sessionForm.MatchString(raw):
-		return Invalid("", FieldCodeInvalidSessionID, "must be 1 to 128 letters, digits and the characters . _ : -")
+		return Invalid("", FieldCodeInvalidSessionID,
+			"must be 1 to 128 letters, digits and the characters . _ : -")
 	}
 	return FieldError{}
 }

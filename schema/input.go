@@ -320,7 +320,8 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 		if object, ok := item.(map[string]any); ok && con != nil && con.Unique != "" {
 			s, _ := object[con.Unique].(string)
 			if distinct[s] && s != "" {
-				c.add(Invalid(fmt.Sprintf("[%d].%s", i, con.Unique), FieldCodeRepeated, "must not be repeated"))
+				c.add(Invalid(fmt.Sprintf("[%d].%s", i, con.Unique), FieldCodeRepeated,
+					"must not be repeated"))
 			}
 			distinct[s] = true
 		}

@@ -16,7 +16,8 @@ import (
 )
 
 func main() {
-	stopping := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored) // nohup
+	stopping := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP},
+		signal.Ignored) // nohup
 	ctx, stop := signal.NotifyContext(context.Background(), stopping...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 

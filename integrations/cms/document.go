@@ -30,7 +30,8 @@ var (
 // Decode parses a document as the CMS stores it. An object under a key "asset" that has
 // no URL receives the one that assetURL returns for its reference; assetURL may return
 // "". An asset of another dataset receives none. The object around an asset receives the
-// URL as well and, if it is an image, its width and height. An _updatedAt that is not an RFC 3339 time is ignored.
+// URL as well and, if it is an image, its width and height. An _updatedAt that is not an
+// RFC 3339 time is ignored.
 func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, error) {
 	var fields map[string]any
 	in := json.NewDecoder(bytes.NewReader(raw))

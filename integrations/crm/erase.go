@@ -61,14 +61,16 @@ type StoredContact struct {
 // maintained by people, or is another person's: it stays, and only loses the quote.
 func (e Erasure) Contact(c StoredContact) (Fate, map[string]string) {
 	erased := func(leadID string) bool { _, ok := e.Leads[leadID]; return ok }
-	theirs := slices.ContainsFunc(c.Emails, func(email string) bool { return slices.Contains(e.Emails, email) })
+	theirs := slices.ContainsFunc(c.Emails,
+		func(email string) bool { return slices.Contains(e.Emails, email) })
 	if !theirs && !slices.ContainsFunc(c.Writers, erased) {
 		return Foreign, nil
 	}
 
 	primary := Address(c.Properties[PropEmail])
 	created := c.Properties[propCreated] == "true" && c.Properties[PropMerged] == ""
-	shared := slices.ContainsFunc(c.Writers, func(leadID string) bool { return leadID != "" && !erased(leadID) })
+	shared := slices.ContainsFunc(c.Writers,
+		func(leadID string) bool { return leadID != "" && !erased(leadID) })
 	if created && (slices.Contains(e.Emails, primary) || slices.Contains(e.Typed, primary) && !shared) {
 		return Deleted, nil
 	}
@@ -78,7 +80,8 @@ func (e Erasure) Contact(c StoredContact) (Fate, map[string]string) {
 	changes := map[string]string{}
 	for _, p := range Properties() {
 		marked := p.Name == propCreated && created && (shared || !theirs)
-		if p.Quote() && c.Properties[p.Name] != "" && !marked && (theirs || erased(c.Properties[PropLeadID])) {
+		if p.Quote() && c.Properties[p.Name] != "" && !marked &&
+			(theirs || erased(c.Properties[PropLeadID])) {
 			changes[p.Name] = ""
 		}
 	}

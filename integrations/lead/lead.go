@@ -54,7 +54,8 @@ func (s *Selections) Quantity(slug string) Quantity {
 func (s *Selections) QuantityText() string {
 	texts := make([]string, len(s.Quantities))
 	for i, q := range s.Quantities {
-		texts[i] = strings.TrimSpace(q.Slug + "=" + strconv.FormatFloat(q.Count, 'f', -1, 64) + " " + q.Unit())
+		texts[i] = strings.TrimSpace(q.Slug + "=" + strconv.FormatFloat(q.Count, 'f', -1, 64) +
+			" " + q.Unit())
 	}
 	return strings.Join(texts, "; ")
 }

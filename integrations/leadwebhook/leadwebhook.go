@@ -111,7 +111,8 @@ func (h *Webhook) send(
 	if err != nil {
 		return err
 	}
-	return h.endpoint.Send(ctx, upstream.Request{Op: operation, Method: http.MethodPost, Body: body, Header: header})
+	return h.endpoint.Send(ctx,
+		upstream.Request{Op: operation, Method: http.MethodPost, Body: body, Header: header})
 }
 
 // post posts a message to Slack, whose markup is disabled, because what visitors write may

@@ -73,11 +73,14 @@ func Domain(address string) string { return address[strings.LastIndexByte(addres
 // ASCII reports whether a mail server needs no SMTPUTF8 for a bare address. The domain is
 // always sent in ASCII.
 func ASCII(address string) bool {
-	return !strings.ContainsFunc(strings.TrimSuffix(address, Domain(address)), func(r rune) bool { return r > '~' })
+	return !strings.ContainsFunc(strings.TrimSuffix(address, Domain(address)),
+		func(r rune) bool { return r > '~' })
 }
 
 // testDomains are the domains that RFC 2606 reserves. Mails to them never arrive.
-var testDomains = []string{"test", "example", "invalid", "localhost", "example.com", "example.net", "example.org"}
+var testDomains = []string{
+	"test", "example", "invalid", "localhost", "example.com", "example.net", "example.org",
+}
 
 // IsTest reports whether an address is in a domain that is reserved for tests and
 // examples.

@@ -53,7 +53,8 @@ func callers() []string {
 		if f.Function == "runtime.gopanic" {
 			list = nil // The frames below led to the panic.
 		} else if !strings.HasPrefix(f.Function, "runtime.") {
-			list = append(list, fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(f.File)), path.Base(f.File), f.Line))
+			list = append(list,
+				fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(f.File)), path.Base(f.File), f.Line))
 		}
 	}
 	return list

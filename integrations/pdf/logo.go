@@ -50,7 +50,8 @@ func PrepareLogo(raw []byte) ([]byte, error) {
 
 	w, h := float64(visible.Dx()), float64(visible.Dy())
 	scale := min(1, logoWidth*logoDPI/25.4/w, logoHeight*logoDPI/25.4/h)
-	logo := image.NewRGBA(image.Rect(0, 0, max(1, int(math.Round(w*scale))), max(1, int(math.Round(h*scale)))))
+	scaled := func(side float64) int { return max(1, int(math.Round(side*scale))) }
+	logo := image.NewRGBA(image.Rect(0, 0, scaled(w), scaled(h)))
 	draw.CatmullRom.Scale(logo, logo.Bounds(), paper, visible, draw.Src, nil)
 	return encode(logo)
 }

@@ -145,7 +145,8 @@ func (w *Words) Tax(l *lead.Lead) []Row {
 		return []Row{{Label: fmt.Sprintf(w.Including, name), Value: tax}}
 	}
 
-	sum := func(a, b float64) float64 { return math.Round((a+b)*1e4) / 1e4 } // currencies have up to 4 decimals
+	// Currencies have up to 4 decimals.
+	sum := func(a, b float64) float64 { return math.Round((a+b)*1e4) / 1e4 }
 	total := lead.Estimate{Min: sum(net.Min, t.Min), Max: sum(net.Max, t.Max), Currency: net.Currency}
 	return []Row{
 		{Label: w.Net, Value: w.span(net)},

@@ -82,10 +82,12 @@ func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error
 	case err == nil:
 		return nil
 	case decided && unsent.Until.IsZero():
-		w.Log.Info().Int64("job", job.ID).Str("reason", describe(err)).Msg("not notifying an owner of assigned leads")
+		w.Log.Info().Int64("job", job.ID).Str("reason", describe(err)).
+			Msg("not notifying an owner of assigned leads")
 		return nil
 	}
-	w.Log.Warn().Int64("job", job.ID).Str("reason", describe(err)).Msg("cannot notify an owner of assigned leads")
+	w.Log.Warn().Int64("job", job.ID).Str("reason", describe(err)).
+		Msg("cannot notify an owner of assigned leads")
 	if decided {
 		return river.JobSnooze(time.Until(unsent.Until))
 	}

@@ -1,8 +1,8 @@
 // Package queue delivers leads to the CMS, the CRM and the site's webhook, sends the
-// mails about them, and notifies receivers, such as CDNs, of changed content. Deliveries are River jobs in the
-// store's database: each is inserted in the transaction of its lead and retried until its
-// target accepts or rejects it. A target may receive a lead more than once and must be
-// idempotent. Each target has its own River queue.
+// mails about them, and notifies receivers, such as CDNs, of changed content. Deliveries
+// are River jobs in the store's database: each is inserted in the transaction of its lead
+// and retried until its target accepts or rejects it. A target may receive a lead more
+// than once and must be idempotent. Each target has its own River queue.
 //
 // The next step after an attempt depends on the [upstream.Kind] of its error, which the
 // target's driver decides:

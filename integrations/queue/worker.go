@@ -39,7 +39,8 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	case errors.Is(err, store.ErrUnderWay):
 		return river.JobSnooze(time.Second)
 	case err != nil:
-		return fmt.Errorf("beginning the delivery of %s to target %s: %w", lead.Reference(job.Args.Lead), t.Name, err)
+		return fmt.Errorf("beginning the delivery of %s to target %s: %w",
+			lead.Reference(job.Args.Lead), t.Name, err)
 	}
 
 	w.attempt(ctx, t, &l, &d)
@@ -95,7 +96,8 @@ func (w *worker) send(ctx context.Context, t *target, try *Try) (err error) {
 	defer func() {
 		if recover() != nil { // The value may contain the lead's data.
 			err = errPanic
-			w.Log.Error().Str("target", string(t.Name)).Str("panic", w.panics.Describe("a value")).Msg("delivery panicked")
+			w.Log.Error().Str("target", string(t.Name)).Str("panic", w.panics.Describe("a value")).
+				Msg("delivery panicked")
 		}
 	}()
 	if try.Event() == lead.Created && len(t.Events) > 0 {

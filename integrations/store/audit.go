@@ -189,7 +189,8 @@ func (s *Store) verifyAudit(ctx context.Context, head string) (r AuditReport, er
 
 		for _, e := range page {
 			if e.Seq != last.Seq+1 {
-				r.Problem = fmt.Sprintf("entry %d is missing, although retention did not remove it", last.Seq+1)
+				r.Problem = fmt.Sprintf("entry %d is missing, although retention did not remove it",
+					last.Seq+1)
 				return r, nil
 			}
 			if e.Hash != auditHash(last, e) {

@@ -123,7 +123,8 @@ func withdraw(
 	key := mailbox.Key(email)
 	list, err := all[row](ctx, tx, "marking it", `UPDATE consents SET withdrawn_at = $1
 WHERE (address = $2 OR lead_id IN (`+leadsOf("$3")+`)) AND purpose = $4 AND given = 1 AND withdrawn_at = 0
-RETURNING lead_id, coalesce((SELECT review FROM leads WHERE id = lead_id), -1) AS review`, at, address, key, purpose)
+RETURNING lead_id, coalesce((SELECT review FROM leads WHERE id = lead_id), -1) AS review`,
+		at, address, key, purpose)
 	if err != nil {
 		return w, err
 	}

@@ -69,8 +69,9 @@ const (
 	deliveryState = `CASE WHEN progress > 1 AND running_until > (SELECT now FROM clock)
 THEN 'running' ELSE state END`
 
-	selectDeliveries = `SELECT id, lead_id, target, event, number, detail, job, attempts, max_attempts, created_at,
-due_at, finished_at, reason, errors, sending, arrived, handed_over, records, recipient, ` + deliveryState + ` AS state,
+	selectDeliveries = `SELECT id, lead_id, target, event, number, detail, job, attempts, max_attempts,
+created_at, due_at, finished_at, reason, errors, sending, arrived, handed_over, records, recipient,
+` + deliveryState + ` AS state,
 CASE ` + deliveryState + ` WHEN state THEN next_at ELSE 0 END AS next_at,
 CASE ` + deliveryState + ` WHEN state THEN paused ELSE '' END AS paused,
 CASE ` + deliveryState + ` WHEN state THEN code ELSE '' END AS code FROM deliveries`
@@ -216,7 +217,8 @@ func (s *Store) DismissDelivery(
 	ctx context.Context, d lead.Delivery, reason string, audit ...AuditEntry,
 ) (bool, error) {
 	return s.change(ctx, "dismissing a delivery", d.LeadID, audit, nil,
-		`UPDATE deliveries SET state = 'dismissed', reason = $3 WHERE lead_id = $1 AND id = $2 AND state = 'failed'`,
+		`UPDATE deliveries SET state = 'dismissed', reason = $3
+WHERE lead_id = $1 AND id = $2 AND state = 'failed'`,
 		d.ID, reason)
 }
 
@@ -286,7 +288,8 @@ state = CASE WHEN progress > 0 THEN 'dismissed' ELSE state END`+open.where(), op
 			return err
 		}
 
-		left, err := one[int](ctx, tx, "counting those that run", "SELECT count(*) FROM deliveries"+c.where(), c.args...)
+		left, err := one[int](ctx, tx, "counting those that run",
+			"SELECT count(*) FROM deliveries"+c.where(), c.args...)
 		ended, running = int(n), left
 		return err
 	})

@@ -17,7 +17,8 @@ func (s *Store) NoteAnnounced(ctx context.Context, l *lead.Lead) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO announced_leads (lead_id, address) SELECT id, $2 FROM leads WHERE id = $1
+		_, err = tx.Exec(ctx, `INSERT INTO announced_leads (lead_id, address)
+SELECT id, $2 FROM leads WHERE id = $1
 ON CONFLICT (lead_id) DO UPDATE SET address = excluded.address`, l.ID, address)
 		return err
 	})
@@ -31,7 +32,8 @@ func correctAddress(ctx context.Context, tx Tx, leadID, corrected string) error 
 		return err
 	}
 	for _, table := range []string{"announced_leads", "consents"} {
-		if _, err = tx.Exec(ctx, `UPDATE `+table+` SET address = $2 WHERE lead_id = $1`, leadID, address); err != nil {
+		if _, err = tx.Exec(ctx, `UPDATE `+table+` SET address = $2 WHERE lead_id = $1`,
+			leadID, address); err != nil {
 			return err
 		}
 	}
@@ -138,5 +140,6 @@ func outlivesLead() string {
 // time and need no operator.
 func (s *Store) PruneEvents(ctx context.Context, before time.Time) (int64, error) {
 	return s.exec(ctx, "removing old events",
-		`DELETE FROM deliveries WHERE event <> $2 AND progress = 0 AND finished_at < $1`, before, lead.Created)
+		`DELETE FROM deliveries WHERE event <> $2 AND progress = 0 AND finished_at < $1`,
+		before, lead.Created)
 }

@@ -92,7 +92,8 @@ func (s *Store) FunnelSessions(ctx context.Context, f FunnelFilter) ([]SessionCo
     max(CASE outcome WHEN 'WON' THEN %[1]d WHEN 'QUALIFIED' THEN %[2]d ELSE %[3]d END) AS reached
   FROM leads%[4]s GROUP BY session_id
 )
-SELECT (last_seen + %[10]s - %[6]d) / %[7]d * %[7]d + %[6]d AS week, %[5]scampaign AS campaign, %[5]ssource AS source,
+SELECT (last_seen + %[10]s - %[6]d) / %[7]d * %[7]d + %[6]d AS week,
+%[5]scampaign AS campaign, %[5]ssource AS source,
   selections, coalesce(reached, step) AS step, coalesce(spoken, '') AS locale, count(*) AS sessions
 FROM sessions %[8]s converted ON session_id = id%[9]s
 GROUP BY 1, 2, 3, 4, 5, 6`,

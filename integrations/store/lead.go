@@ -44,7 +44,8 @@ WHEN 1 THEN 'failed' WHEN 2 THEN 'retrying' WHEN 3 THEN 'pending' ELSE 'delivere
 	selectWithTexts = `SELECT ` + leadFields + `,
 coalesce((SELECT revisions.body FROM revisions WHERE revision = leads.texts), '') AS texts FROM leads`
 
-	leadFields = `body, owner, deletion_requested_at, deletion_declined_at, deletion_reason, follow_up_at, answered_at, ` + leadColumns + `,
+	leadFields = `body, owner, deletion_requested_at, deletion_declined_at, deletion_reason,
+follow_up_at, answered_at, ` + leadColumns + `,
 outcome AS "outcome.value", won_amount AS "outcome.amount", won_currency AS "outcome.currency",
 CASE outcome WHEN '' THEN 0 ELSE outcome_at END AS "outcome.at",
 coalesce((SELECT name FROM operators WHERE actor = outcome_by), outcome_by) AS "outcome.by",
@@ -52,7 +53,8 @@ lost_reason AS "outcome.loss_reason", lost_note AS "outcome.loss_note"`
 
 	insertLead = `INSERT INTO leads (id, session_id, mailbox, body, content_key, submitted_at, review,
 locale, last_source, last_campaign, first_source, first_campaign, currency, amount, project_type, texts)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (content_key) DO NOTHING`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+ON CONFLICT (content_key) DO NOTHING`
 
 	insertKey = `INSERT INTO idempotency_keys (key, lead_id) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
 )
@@ -250,7 +252,8 @@ func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64
 		var ids []string
 		err := s.write(ctx, "erasing old leads", func(ctx context.Context, tx Tx) (err error) {
 			ids, err = all[string](ctx, tx, "finding them", `SELECT id FROM leads
-WHERE submitted_at < $1 AND deletion_declined_at < $1 AND review <> 1 AND progress = 0 AND NOT (`+deletionOpen+`)
+WHERE submitted_at < $1 AND deletion_declined_at < $1 AND review <> 1 AND progress = 0
+AND NOT (`+deletionOpen+`)
 ORDER BY submitted_at LIMIT $2`, before, chunk)
 			if err != nil {
 				return err
@@ -281,7 +284,8 @@ func erase(ctx context.Context, tx Tx, id string, keep bool) error {
 		return err
 	}
 
-	if _, err := tx.Exec(ctx, `DELETE FROM deliveries WHERE lead_id = $1 AND NOT `+outlivesLead(), id); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM deliveries WHERE lead_id = $1 AND NOT `+outlivesLead(),
+		id); err != nil {
 		return err
 	}
 	if err := forgetLead(ctx, tx, id, keep); err != nil {

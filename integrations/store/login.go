@@ -27,7 +27,8 @@ const LoginIDLength = 12
 // ID identifies the login to operators. It grants no access.
 func (l Login) ID() string { return l.Hash[:LoginIDLength] }
 
-const selectLogins = `SELECT hash, subject, email, role, secrets, started_at, check_at, expires_at, client, grant_state
+const selectLogins = `SELECT hash, subject, email, role, secrets, started_at, check_at, expires_at,
+client, grant_state
 FROM logins`
 
 // StartLogin stores a login and removes expired ones.
@@ -39,7 +40,8 @@ func (s *Store) StartLogin(ctx context.Context, l Login) error {
 		_, err := tx.Exec(ctx, `INSERT INTO logins
 (hash, subject, email, role, secrets, started_at, check_at, expires_at, client, grant_state)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			l.Hash, l.Subject, l.Email, l.Role, l.Secrets, l.StartedAt, l.CheckAt, l.ExpiresAt, l.Client, l.GrantState)
+			l.Hash, l.Subject, l.Email, l.Role, l.Secrets, l.StartedAt, l.CheckAt, l.ExpiresAt,
+			l.Client, l.GrantState)
 		return err
 	})
 }
@@ -100,7 +102,9 @@ func (s *Store) StoreAuthorization(ctx context.Context, hash, request string, no
 
 // TakeAuthorization removes and returns the encrypted request with a hash that has not
 // expired, or [ErrNotFound].
-func (s *Store) TakeAuthorization(ctx context.Context, hash string, now time.Time) (request string, err error) {
+func (s *Store) TakeAuthorization(
+	ctx context.Context, hash string, now time.Time,
+) (request string, err error) {
 	err = s.write(ctx, "reading a request for access", func(ctx context.Context, tx Tx) error {
 		request, err = one[string](ctx, tx, "taking it",
 			`DELETE FROM authorizations WHERE hash = $1 AND expires_at > $2 RETURNING request`, hash, now)

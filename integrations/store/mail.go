@@ -149,9 +149,11 @@ func (s *Store) StuckMails(ctx context.Context, now time.Time) (StuckMails, erro
 	}
 	const of = ` FROM deliveries d JOIN leads l ON l.id = d.lead_id WHERE target = 'visitor_mail' AND `
 	found, err := all[row](ctx, s.db, "finding stuck mails", `
-SELECT d.id AS id, coalesce(nullif(d.mailbox, ''), l.mailbox) AS mailbox, due_at AS since, 1 AS waits`+of+`d.progress > 0 AND due_at < $1
+SELECT d.id AS id, coalesce(nullif(d.mailbox, ''), l.mailbox) AS mailbox, due_at AS since, 1 AS waits`+of+`
+d.progress > 0 AND due_at < $1
 UNION ALL
-SELECT d.id, coalesce(nullif(d.mailbox, ''), l.mailbox), finished_at, 0`+of+`code = 'REFUSED' AND finished_at > $2
+SELECT d.id, coalesce(nullif(d.mailbox, ''), l.mailbox), finished_at, 0`+of+`
+code = 'REFUSED' AND finished_at > $2
 ORDER BY since, id`, now.Add(-stuckAfter), now.Add(-refusedWhile))
 
 	domains, alone := map[string]bool{}, false

@@ -63,9 +63,9 @@ func apply(ctx context.Context, tx DB, log *slog.Logger, version int, name, text
 	}
 	if len(recorded) > 0 {
 		return fmt.Errorf("the database was created by a different, unreleased version of siteapi (its "+
-			"first migration is %s), which this version cannot read. Nothing was changed. To keep its leads, "+
-			"run `siteapi leads export` with that version, then start this one with an empty DATA_DIR or an "+
-			"empty database at DATABASE_URL",
+			"first migration is %s), which this version cannot read. Nothing was changed. To keep "+
+			"its leads, run `siteapi leads export` with that version, then start this one with "+
+			"an empty DATA_DIR or an empty database at DATABASE_URL",
 			recorded[0]["name"])
 	}
 

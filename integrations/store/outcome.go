@@ -36,7 +36,8 @@ func (s *Store) Report(ctx context.Context, since, until time.Time, each func(Re
 	c.given("submitted_at >= ?", since)
 	c.given("submitted_at < ?", until)
 
-	err := s.db.Query(ctx, "SELECT submitted_at, answered_at, last_source AS source, last_campaign AS campaign, owner, "+
+	err := s.db.Query(ctx, "SELECT submitted_at, answered_at, last_source AS source, "+
+		"last_campaign AS campaign, owner, "+
 		result+" AS result, coalesce(won_amount, 0) AS won_amount, won_currency, "+
 		"("+answeredInTime+") AS answered_in_time FROM leads"+c.where(), c.args, func(scan Scan) error {
 		var l ReportedLead
@@ -51,7 +52,8 @@ func (s *Store) Report(ctx context.Context, since, until time.Time, each func(Re
 }
 
 const setOutcome = `UPDATE leads
-SET outcome = $2, won_amount = $3, won_currency = $4, outcome_at = $5, outcome_by = $6, lost_reason = $7, lost_note = $8`
+SET outcome = $2, won_amount = $3, won_currency = $4, outcome_at = $5, outcome_by = $6,
+lost_reason = $7, lost_note = $8`
 
 // SetOutcome stores the outcome that an operator recorded, in place of any earlier one,
 // or returns ErrNotFound. An outcome without a value clears it. A cleared outcome keeps
@@ -59,7 +61,8 @@ SET outcome = $2, won_amount = $3, won_currency = $4, outcome_at = $5, outcome_b
 func (s *Store) SetOutcome(
 	ctx context.Context, id string, o lead.Outcome, audit ...AuditEntry,
 ) error {
-	_, err := s.change(ctx, "storing an outcome", id, audit, outcomeChanged(id, o), setOutcome+` WHERE id = $1`,
+	_, err := s.change(ctx, "storing an outcome", id, audit, outcomeChanged(id, o),
+		setOutcome+` WHERE id = $1`,
 		outcomeColumns(o)...)
 	return err
 }

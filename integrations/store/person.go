@@ -24,7 +24,8 @@ func (s *Store) KeptConsents(ctx context.Context, email string) ([]KeptConsent, 
 		return nil, err
 	}
 
-	return all[KeptConsent](ctx, s.db, "reading the consents", `SELECT `+consentColumns+`, at, locale FROM consents WHERE address = $1
+	return all[KeptConsent](ctx, s.db, "reading the consents",
+		`SELECT `+consentColumns+`, at, locale FROM consents WHERE address = $1
 AND NOT EXISTS (SELECT 1 FROM leads WHERE leads.id = lead_id) ORDER BY at, purpose`, address)
 }
 
@@ -32,7 +33,9 @@ AND NOT EXISTS (SELECT 1 FROM leads WHERE leads.id = lead_id) ORDER BY at, purpo
 // removes: those of the leads, those stored for the address, also of leads erased by
 // PruneLeads, and the sessions in which it was typed, in any spelling of its mailbox. An
 // empty address has none. A session from which another lead came stays.
-func (s *Store) CountPerson(ctx context.Context, email string, leads []string) (consents, sessions int64, err error) {
+func (s *Store) CountPerson(
+	ctx context.Context, email string, leads []string,
+) (consents, sessions int64, err error) {
 	address, err := s.hashOf(ctx, email)
 	if err != nil {
 		return 0, 0, err
@@ -45,9 +48,12 @@ func (s *Store) CountPerson(ctx context.Context, email string, leads []string) (
 	n := len(c.args)
 	type row struct{ Consents, Sessions int64 }
 	r, err := one[row](ctx, s.db, "counting the data of a person", fmt.Sprintf(
-		`SELECT (SELECT count(*) FROM consents WHERE address = $%[2]d AND address <> '' OR lead_id%[3]s) AS consents,
-(SELECT count(*) FROM sessions WHERE mailbox = $%[1]d AND mailbox <> '' OR id IN (SELECT session_id FROM leads WHERE id%[3]s)
-AND NOT EXISTS (SELECT 1 FROM leads WHERE session_id = sessions.id AND id NOT%[3]s)) AS sessions`, n-1, n, theirs), c.args...)
+		`SELECT (SELECT count(*) FROM consents
+WHERE address = $%[2]d AND address <> '' OR lead_id%[3]s) AS consents,
+(SELECT count(*) FROM sessions WHERE mailbox = $%[1]d AND mailbox <> ''
+OR id IN (SELECT session_id FROM leads WHERE id%[3]s)
+AND NOT EXISTS (SELECT 1 FROM leads WHERE session_id = sessions.id AND id NOT%[3]s)) AS sessions`,
+		n-1, n, theirs), c.args...)
 	return r.Consents, r.Sessions, err
 }
 
@@ -61,7 +67,8 @@ func (s *Store) EraseAddress(ctx context.Context, email string) (consents, sessi
 	}
 
 	err = s.write(ctx, "erasing an address", func(ctx context.Context, tx Tx) error {
-		if consents, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND address <> ''`, address); err != nil {
+		if consents, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND address <> ''`,
+			address); err != nil {
 			return err
 		}
 		if err := notifyErased(ctx, tx, "address = $1", address); err != nil {

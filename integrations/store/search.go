@@ -80,7 +80,8 @@ func searchTerms(s lead.Lead, corrected string) (terms []string) {
 
 	size := 0
 	for _, word := range words {
-		if word == "" || slices.Contains(terms, word) || len(terms) == maxTerms || size+len(word) > maxTermBytes {
+		if word == "" || slices.Contains(terms, word) || len(terms) == maxTerms ||
+			size+len(word) > maxTermBytes {
 			continue
 		}
 		terms = append(terms, word)

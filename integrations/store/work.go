@@ -36,7 +36,8 @@ func (s *Store) Assign(
 	err = s.write(ctx, "assigning leads", func(ctx context.Context, tx Tx) error {
 		assigned = nil
 		for _, id := range ids {
-			n, err := tx.Exec(ctx, `UPDATE leads SET owner = $2 WHERE id = $1 AND owner <> $2`, id, strings.ToLower(owner))
+			n, err := tx.Exec(ctx, `UPDATE leads SET owner = $2 WHERE id = $1 AND owner <> $2`,
+				id, strings.ToLower(owner))
 			if err != nil {
 				return err
 			}
@@ -62,7 +63,8 @@ func (s *Store) Assign(
 
 // resetAnswered forgets an answer that was only a status, which may have been set by mistake.
 const resetAnswered = `UPDATE leads SET answered_at = coalesce((SELECT min(at) FROM (
-  SELECT at FROM lead_notes WHERE lead_id = $1 UNION ALL SELECT at FROM audit WHERE lead = $1 AND action = 'ANSWERED'
+  SELECT at FROM lead_notes WHERE lead_id = $1
+UNION ALL SELECT at FROM audit WHERE lead = $1 AND action = 'ANSWERED'
 ) AS others), 0) WHERE id = $1`
 
 // SetStatus sets the status of a lead at a time. Any status but the first one is an answer.
@@ -86,7 +88,9 @@ const deletionOpen = "deletion_requested_at > 0 AND deletion_declined_at = 0"
 
 // RequestDeletion records that the visitor asked for the deletion of a lead, and notifies
 // sales, its owner and the webhook. It returns false if that is already recorded.
-func (s *Store) RequestDeletion(ctx context.Context, id string, at time.Time, audit ...AuditEntry) (bool, error) {
+func (s *Store) RequestDeletion(
+	ctx context.Context, id string, at time.Time, audit ...AuditEntry,
+) (bool, error) {
 	return s.change(ctx, "requesting the deletion of a lead", id, audit,
 		func(ctx context.Context, tx Tx) error {
 			return notify(ctx, tx, id, lead.DeletionRequested, lead.EventDetail{})
@@ -107,7 +111,8 @@ func (s *Store) DeclineDeletion(
 		}
 	}
 	return s.change(ctx, "declining the deletion of a lead", l.ID, audit, mail,
-		`UPDATE leads SET deletion_declined_at = $2, deletion_reason = $3 WHERE id = $1 AND `+deletionOpen, at, reason)
+		`UPDATE leads SET deletion_declined_at = $2, deletion_reason = $3 WHERE id = $1 AND `+deletionOpen,
+		at, reason)
 }
 
 // OpenDeletions returns the number of open requests for deletion and the time of the oldest
@@ -117,7 +122,8 @@ func (s *Store) OpenDeletions(ctx context.Context) (number int64, oldest time.Ti
 		Number int64
 		Oldest time.Time
 	}](ctx, s.db, "counting the requests for deletion",
-		`SELECT count(*) AS number, coalesce(min(deletion_requested_at), 0) AS oldest FROM leads WHERE `+deletionOpen)
+		`SELECT count(*) AS number, coalesce(min(deletion_requested_at), 0) AS oldest FROM leads
+WHERE `+deletionOpen)
 	return r.Number, r.Oldest, err
 }
 
@@ -234,6 +240,7 @@ func (s *Store) CountWork(ctx context.Context, f Filter) ([]WorkCount, error) {
 	c.match(f)
 	c.search(f.Search, false)
 	return all[WorkCount](ctx, s.db, "counting leads",
-		"SELECT "+leadColumns+", ("+deletionOpen+") AS deletion_open, ("+due+") AS due, count(*) AS number FROM leads"+c.where()+
+		"SELECT "+leadColumns+", ("+deletionOpen+") AS deletion_open, ("+due+") AS due, "+
+			"count(*) AS number FROM leads"+c.where()+
 			" GROUP BY review, leads.progress, status, deletion_open, due", c.args...)
 }

@@ -159,7 +159,8 @@ func (c *Client) Stream(ctx context.Context, req Request, mediaType string) (io.
 	}
 	_ = got.Body.Close()
 	resp := &Response{Status: got.StatusCode, Header: got.Header}
-	return nil, c.observe(ctx, req.Op, began, c.Failure(req.Op, resp, "", "the response is not a stream of "+mediaType))
+	return nil, c.observe(ctx, req.Op, began,
+		c.Failure(req.Op, resp, "", "the response is not a stream of "+mediaType))
 }
 
 // observe reports a call to the observer, and returns its error.
@@ -232,7 +233,8 @@ func (c *Client) incomplete(ctx context.Context, op string, got *Response, err e
 	case ctx.Err() != nil:
 		e.Detail, e.Err = "canceled by the caller", ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Detail, e.Err = fmt.Sprintf("no complete response within %s", c.opts.Timeout), context.DeadlineExceeded
+		e.Detail, e.Err = fmt.Sprintf("no complete response within %s", c.opts.Timeout),
+			context.DeadlineExceeded
 	default:
 		e.Detail = Redact(err.Error())
 	}

@@ -45,7 +45,8 @@ func (c *Service) ReadAs(ctx context.Context, perspective string, locale schema.
 
 	changes, key := c.previews.changes.Load(), perspective+" "+string(locale)
 	for {
-		loaded := c.previews.loads.DoChan(key, func() (any, error) { return c.loadPreview(perspective, locale) })
+		loaded := c.previews.loads.DoChan(key,
+			func() (any, error) { return c.loadPreview(perspective, locale) })
 
 		select {
 		case result := <-loaded:

@@ -158,7 +158,8 @@ func (r *reader) phones(entries []*schema.ContactPhoneNumber) []*schema.ContactP
 		for _, place := range phone.DisplayLocation {
 			switch {
 			case place != DisplayContact && place != DisplayFooter:
-				r.problems = append(r.problems, fmt.Sprintf("contactPhones[%d] has an unknown display location", i))
+				r.problems = append(r.problems,
+					fmt.Sprintf("contactPhones[%d] has an unknown display location", i))
 			case !slices.Contains(places, place):
 				places = append(places, place)
 			}
@@ -166,7 +167,8 @@ func (r *reader) phones(entries []*schema.ContactPhoneNumber) []*schema.ContactP
 
 		phone.Number = schema.CleanPhone(phone.Number)
 		if phone.Number == "" || len(places) == 0 {
-			r.problems = append(r.problems, fmt.Sprintf("contactPhones[%d] lacks a number or a display location", i))
+			r.problems = append(r.problems,
+				fmt.Sprintf("contactPhones[%d] lacks a number or a display location", i))
 			continue
 		}
 		phone.DisplayLocation = places

@@ -117,7 +117,8 @@ func shown(docs []cms.Document, locale schema.Locale) (kept []cms.Document, prob
 			about := "documents of type " + doc.Type + " are hidden, since an id with a dot is private"
 			hidden[about] = append(hidden[about], strconv.Quote(doc.ID))
 		case doc.Language != "" && doc.Language != string(locale):
-			about := "documents of type " + doc.Type + " are hidden, since the site does not use their language"
+			about := "documents of type " + doc.Type +
+				" are hidden, since the site does not use their language"
 			hidden[about] = append(hidden[about], fmt.Sprintf("%q (%.40s)", doc.ID, doc.Language))
 		default:
 			kept = append(kept, doc)
@@ -153,14 +154,18 @@ func (c *Service) load(ctx context.Context, perspective string, locale schema.Lo
 }
 
 // Inspect fetches the content of a locale from a CMS, to look for problems in it.
-func Inspect(ctx context.Context, source cms.Content, types []string, locale schema.Locale) (*Snapshot, error) {
+func Inspect(
+	ctx context.Context, source cms.Content, types []string, locale schema.Locale,
+) (*Snapshot, error) {
 	docs, hidden, err := Fetch(ctx, source, types, locale, "")
 	return newSnapshot(docs, hidden, locale), err
 }
 
 // decodeSnapshot decodes an entry that load encoded. It logs each problem of the content
 // once.
-func (c *Service) decodeSnapshot(ctx context.Context, entry cache.Entry, locale schema.Locale) (*Snapshot, error) {
+func (c *Service) decodeSnapshot(
+	ctx context.Context, entry cache.Entry, locale schema.Locale,
+) (*Snapshot, error) {
 	lines := bytes.Split(entry.Value, []byte("\n"))
 	var head snapshotHead
 	if json.Unmarshal(lines[0], &head) != nil || head.Origin != c.origin {

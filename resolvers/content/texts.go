@@ -38,7 +38,9 @@ func DecodeTexts(body string) (*Texts, error) {
 // readTexts returns the firm's texts in a document, or nil if it has none or is unusable.
 // One unusable text makes all unusable, so that a lead never has a mixture.
 func readTexts(doc cms.Document) (t *Texts, problems []string) {
-	wrong := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
+	wrong := func(format string, values ...any) {
+		problems = append(problems, fmt.Sprintf(format, values...))
+	}
 	if doc.ID != cms.TextsType {
 		wrong("only the document with the _id quoteTexts counts")
 		return nil, problems
@@ -72,7 +74,8 @@ func readTexts(doc cms.Document) (t *Texts, problems []string) {
 	}
 
 	days, isNumber := fields["validityDays"].(float64)
-	if fields["validityDays"] != nil && (!isNumber || days < 1 || days > maxValidityDays || days != math.Trunc(days)) {
+	if fields["validityDays"] != nil &&
+		(!isNumber || days < 1 || days > maxValidityDays || days != math.Trunc(days)) {
 		wrong("its validityDays is not a whole number from 1 to %d", maxValidityDays)
 	}
 	read.ValidityDays = int(days)

@@ -104,7 +104,9 @@ func (e *Executor) authorize(caller request.Caller, kind schema.TokenKind) (requ
 }
 
 // checkToken checks the token or login, but not the signature of a webhook.
-func (e *Executor) checkToken(caller request.Caller, kind schema.TokenKind) (request.Operator, *schema.Error) {
+func (e *Executor) checkToken(
+	caller request.Caller, kind schema.TokenKind,
+) (request.Operator, *schema.Error) {
 	match := caller.HoldsToken(e.tokens[kind])
 	allowed := match >= 0
 	if kind == schema.TokenKindPreview {

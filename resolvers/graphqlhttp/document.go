@@ -206,7 +206,8 @@ func (d *Documents) check(doc *ast.QueryDocument) (operations []*operation, errs
 		switch {
 		case op.introspects && !d.Introspection:
 			return nil, gqlerror.List{
-				gqlerror.ErrorPosf(op.Position, "Introspection is off. The command `siteapi sdl` prints the schema."),
+				gqlerror.ErrorPosf(op.Position,
+					"Introspection is off. The command `siteapi sdl` prints the schema."),
 			}
 		case op.introspects && aliased(def.SelectionSet):
 			// Each level of aliases would multiply the response.
@@ -227,7 +228,8 @@ func variablesNotNull(doc *ast.QueryDocument) map[*ast.OperationDefinition][]str
 	found := map[*ast.OperationDefinition][]string{}
 	var events validator.Events
 	events.OnValue(func(at *validator.Walker, v *ast.Value) {
-		if v.Kind == ast.Variable && v.ExpectedType != nil && v.ExpectedType.NonNull && at.CurrentOperation != nil {
+		if v.Kind == ast.Variable && v.ExpectedType != nil && v.ExpectedType.NonNull &&
+			at.CurrentOperation != nil {
 			found[at.CurrentOperation] = append(found[at.CurrentOperation], v.Raw)
 		}
 	})

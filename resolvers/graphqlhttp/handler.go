@@ -64,7 +64,8 @@ func New(o Options) *Handler {
 	return &Handler{Options: o, responses: otter.Must(&otter.Options[responseKey, *response]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *response) uint32 {
-			return uint32(responseOverhead + len(k.request) + len(r.body) + len(r.body)/2) // gzip adds at most half
+			// The gzipped form adds at most half.
+			return uint32(responseOverhead + len(k.request) + len(r.body) + len(r.body)/2)
 		},
 	})}
 }

@@ -48,8 +48,8 @@ type CRM interface {
 // Checks returns the checks of the dependencies. Each checks one thing and leaves no data
 // behind.
 func (d Dependencies) Checks() []Check {
-	const wait = ", and whether this machine reaches the network; leads wait in the meantime and are not lost. " +
-		"If a quota is used up (429), wait or have it raised"
+	const wait = ", and whether this machine reaches the network; leads wait in the meantime and " +
+		"are not lost. If a quota is used up (429), wait or have it raised"
 	const ofDatabase, ofCMS = "see the check of the database", "see the check of the CMS"
 
 	database := []string{"ENVIRONMENT", "DATA_DIR", "DATABASE_URL"}
@@ -58,10 +58,11 @@ func (d Dependencies) Checks() []Check {
 		{
 			"database",
 			d.checkDatabase,
-			"check DATABASE_URL and whether PostgreSQL is running and reachable; without DATABASE_URL, the owner and " +
-				"mode of DATA_DIR, and whether its disk is full. Do not restore a backup for this: leads would be lost. " +
-				"Only replace a file that is malformed or not a database: stop the service, keep a copy of DATA_DIR, " +
-				"and start it with a copy of a backup as DATA_DIR; data that is newer than the backup is lost",
+			"check DATABASE_URL and whether PostgreSQL is running and reachable; without DATABASE_URL, " +
+				"the owner and mode of DATA_DIR, and whether its disk is full. Do not restore a " +
+				"backup for this: leads would be lost. Only replace a file that is malformed or " +
+				"not a database: stop the service, keep a copy of DATA_DIR, and start it with a copy of a " +
+				"backup as DATA_DIR; data that is newer than the backup is lost",
 			database,
 		},
 		{"deliveries", d.checkDeliveries, ofDatabase, database},
@@ -71,7 +72,8 @@ func (d Dependencies) Checks() []Check {
 		{
 			"cache",
 			d.checkCache,
-			"check address, user, password and database in CACHE_URL; the service works without the cache, but slower",
+			"check address, user, password and database in CACHE_URL; the service works without " +
+				"the cache, but slower",
 			[]string{"CACHE_URL", "CACHE_PREFIX"},
 		},
 		{"cms", d.checkCMS, d.CMSRemedy + wait, source},
@@ -201,7 +203,8 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 	}
 
 	for _, name := range missing {
-		advice := "check whether CONTENT_TYPES spells the type as the CMS does; if so, publish a document of it"
+		advice := "check whether CONTENT_TYPES spells the type as the CMS does; if so, publish a " +
+			"document of it"
 		if name == cms.SettingsType {
 			advice = "create and publish it: until then SiteSettings is null"
 		}
@@ -209,11 +212,12 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 	}
 	for i, problem := range problems {
 		if i == maxProblems {
-			warn(fmt.Sprintf("%d more problems of the content", len(problems)-i), "the log of the service names all of them")
+			warn(fmt.Sprintf("%d more problems of the content", len(problems)-i),
+				"the log of the service names all of them")
 			break
 		}
-		warn(problem, "correct and publish it in the CMS: until then the site does without it, and unusable texts "+
-			"leave the last usable ones in force")
+		warn(problem, "correct and publish it in the CMS: until then the site does without it, and "+
+			"unusable texts leave the last usable ones in force")
 	}
 	return "each document type has a published document, and none is left out", nil
 }

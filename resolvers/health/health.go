@@ -56,9 +56,11 @@ func Examine(ctx context.Context, checks []Check) []*schema.HealthCheck {
 func remedy(err error, advice string) string {
 	switch refused := (*tls.CertificateVerificationError)(nil); {
 	case errors.As(err, &refused):
-		return "the server's certificate was refused: have it renewed if it has expired, and check the clock of this machine"
+		return "the server's certificate was refused: have it renewed if it has expired, and check " +
+			"the clock of this machine"
 	case strings.Contains(err.Error(), "database is locked"):
-		return "another process holds the database: end it, such as a copy, a backup tool or an open `sqlite3`"
+		return "another process holds the database: end it, such as a copy, a backup tool or an " +
+			"open `sqlite3`"
 	}
 	return advice
 }
@@ -81,7 +83,8 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	switch {
 	case errors.Is(err, ErrNotCreated):
 		warn(err.Error(),
-			"normal before the first start, which creates it; otherwise set DATA_DIR to the folder of the service")
+			"normal before the first start, which creates it; otherwise set DATA_DIR to the folder "+
+				"of the service")
 	case errors.As(err, new(Skipped)):
 		report(schema.HealthStateSkipped, err.Error(), "")
 	case err != nil:

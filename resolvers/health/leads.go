@@ -36,21 +36,26 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 
 	counts, err := stored.CountDeliveries(ctx)
 	for _, n := range counts {
-		reason := reasonOf(store.DeliveryFilter{States: []lead.DeliveryState{n.State}, Target: n.Target, Newest: true})
+		reason := reasonOf(store.DeliveryFilter{
+			States: []lead.DeliveryState{n.State},
+			Target: n.Target,
+			Newest: true,
+		})
 		switch age := time.Since(n.Oldest).Round(time.Second); {
 		case n.Number == 0, n.Target.BestEffort():
 		case n.State == lead.Failed:
 			warn(
 				fmt.Sprintf("%d leads were permanently rejected by the %s%s", n.Number, n.Target, reason),
 				"find all reasons with `siteapi deliveries list --state failed`, fix it, "+
-					"then `siteapi deliveries retry --all`; end one for good with `siteapi deliveries dismiss`",
+					"then `siteapi deliveries retry --all`; end one for good with "+
+					"`siteapi deliveries dismiss`",
 			)
 		case age > deliveryLate:
 			warn(
 				fmt.Sprintf("%d leads are %s for the %s, the oldest for %s%s",
 					n.Number, n.State, n.Target, age, reason),
-				"find all reasons with `siteapi deliveries list` and fix it, then `siteapi deliveries retry --all`; "+
-					"leads are only delivered while a service runs",
+				"find all reasons with `siteapi deliveries list` and fix it, then "+
+					"`siteapi deliveries retry --all`; leads are only delivered while a service runs",
 			)
 		}
 	}
@@ -61,8 +66,8 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 			fmt.Sprintf("%d mails to visitors do not arrive, the oldest for %s%s",
 				stuck.Number, time.Since(stuck.Since).Round(time.Second),
 				reasonOf(store.DeliveryFilter{After: stuck.Newest - 1})),
-			"find all reasons with `siteapi deliveries list --target visitor-mail --state all`, repair the mail server or "+
-				"the settings, then `siteapi deliveries retry --all`",
+			"find all reasons with `siteapi deliveries list --target visitor-mail --state all`, "+
+				"repair the mail server or the settings, then `siteapi deliveries retry --all`",
 		)
 	}
 	return "none is late", errors.Join(err, failed)
@@ -78,7 +83,8 @@ func (d Dependencies) checkReviews(ctx context.Context, warn Warn) (string, erro
 	n, oldest, err := stored.InReview(ctx)
 	if n > 0 {
 		warn(
-			fmt.Sprintf("%d leads are in review, the oldest for %s", n, time.Since(oldest).Round(time.Second)),
+			fmt.Sprintf("%d leads are in review, the oldest for %s", n,
+				time.Since(oldest).Round(time.Second)),
 			"see `siteapi leads list --state in-review`, then `siteapi leads release` or `reject`",
 		)
 	}
@@ -97,7 +103,8 @@ func (d Dependencies) checkDeletions(ctx context.Context, warn Warn) (string, er
 		warn(
 			fmt.Sprintf("leads whose visitors ask for the deletion: %d, the oldest for %s",
 				n, time.Since(oldest).Round(time.Second)),
-			"answer within a month: see `siteapi leads list --deletion-requested`, then `siteapi leads erase` or `decline-deletion`",
+			"answer within a month: see `siteapi leads list --deletion-requested`, then "+
+				"`siteapi leads erase` or `decline-deletion`",
 		)
 	}
 	return "no visitor waits for a deletion", err
@@ -117,7 +124,8 @@ func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) 
 	for _, b := range backlogs {
 		if b.Oldest > edgeLate {
 			warn(
-				fmt.Sprintf("%s has not been notified of a change for %s", b.Receiver, b.Oldest.Round(time.Second)),
+				fmt.Sprintf("%s has not been notified of a change for %s", b.Receiver,
+					b.Oldest.Round(time.Second)),
 				"check the log for the reason, and CDN_PURGE_URL, CDN_PURGE_TOKEN and REVALIDATE_URLS; "+
 					"the service retries the notification, and `siteapi edge purge` sends it immediately",
 			)
@@ -151,8 +159,8 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 		for _, problem := range problems {
 			if !seen[problem] {
 				seen[problem] = true
-				warn(problem, "correct and publish it in the CMS: until then the last usable rules are in force, "+
-					"and an unusable option has no price")
+				warn(problem, "correct and publish it in the CMS: until then the last usable rules "+
+					"are in force, and an unusable option has no price")
 			}
 		}
 	}

@@ -55,7 +55,8 @@ func (w *Webhooks) Record(outcome string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := w.Notes.SetNote(ctx, note, now.Format(time.RFC3339)+" "+reason); err != nil {
-			w.Log.Warn().Err(err).Msg("cannot record the time of a webhook: doctor and inbox show an earlier one")
+			w.Log.Warn().Err(err).
+				Msg("cannot record the time of a webhook: doctor and inbox show an earlier one")
 		}
 	}()
 }

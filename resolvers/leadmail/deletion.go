@@ -23,7 +23,9 @@ func (s *Service) withOwner(owner string) []string {
 
 // deletionMail composes the mail that notifies sales and the owner of a request for deletion.
 // The recipient and id are not set.
-func (s *Service) deletionMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
+func (s *Service) deletionMail(
+	ctx context.Context, l *lead.Lead, locale schema.Locale,
+) (*mail.Message, error) {
 	d, _ := s.PDFs.Summarized(ctx, l, locale)
 	m, err := compose.DeletionRequested(&d, s.reference(l.ID))
 	m.From = s.mailFrom(&d)
@@ -32,7 +34,9 @@ func (s *Service) deletionMail(ctx context.Context, l *lead.Lead, locale schema.
 
 // declinedMail composes the mail that responds to a visitor's request for deletion, with the
 // reason. The recipient and id are not set.
-func (s *Service) declinedMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
+func (s *Service) declinedMail(
+	ctx context.Context, l *lead.Lead, locale schema.Locale,
+) (*mail.Message, error) {
 	d, settings := s.PDFs.Summarized(ctx, l, locale)
 	m, err := compose.DeletionDeclined(&d, s.page(l))
 	m.ReplyTo = s.replyTo(settings)

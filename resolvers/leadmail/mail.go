@@ -186,7 +186,8 @@ func (s *Service) deliveryError(errs []error) error {
 		next.Tried = tried
 		return next
 	case rejected != nil && sent > 0:
-		s.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was rejected: only the others got the mail")
+		s.Log.Warn().Err(rejected).
+			Msg("a recipient of SALES_MAIL_TO was rejected: only the others got the mail")
 		return unconfirmed
 	}
 	return cmp.Or(rejected, unconfirmed)
@@ -226,7 +227,9 @@ func composing(err error) error {
 
 // VisitorMail composes the mail to a visitor with the current PDF. The recipient
 // and id are not set.
-func (s *Service) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
+func (s *Service) VisitorMail(
+	ctx context.Context, l *lead.Lead, locale schema.Locale,
+) (*mail.Message, error) {
 	file, err := s.PDFs.QuotePDF(ctx, l.ID, &locale)
 	if err != nil {
 		return nil, err
@@ -254,7 +257,8 @@ func (s *Service) page(l *lead.Lead) string {
 
 // replyTo returns the address of the firm for replies, or an empty string if it has none.
 func (s *Service) replyTo(settings *content.Settings) string {
-	if settings == nil || settings.Shown.ContactEmail == nil || !schema.IsEmail(*settings.Shown.ContactEmail) {
+	if settings == nil || settings.Shown.ContactEmail == nil ||
+		!schema.IsEmail(*settings.Shown.ContactEmail) {
 		return ""
 	}
 	return *settings.Shown.ContactEmail
@@ -265,7 +269,8 @@ func (s *Service) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Loc
 	d, _ := s.PDFs.Summarized(ctx, l, locale)
 
 	var others []compose.Reference
-	for other, err := range s.Store.Leads(ctx, store.Filter{Session: l.SessionID, Newest: true, Limit: maxOthers}) {
+	for other, err := range s.Store.Leads(ctx,
+		store.Filter{Session: l.SessionID, Newest: true, Limit: maxOthers}) {
 		if err != nil {
 			return nil, err
 		}

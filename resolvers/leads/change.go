@@ -16,10 +16,12 @@ import (
 
 // Errors of changes that the state of a lead does not allow.
 var (
-	errChanged        = schema.NewError(schema.CodeConflict, "The state of the lead has changed in the meantime.")
+	errChanged = schema.NewError(schema.CodeConflict,
+		"The state of the lead has changed in the meantime.")
 	errNotInReview    = schema.BadRequest("The lead is not in review.")
 	errUnreleased     = schema.BadRequest("The lead is in review or was rejected: release it first.")
-	errNothingToRetry = schema.BadRequest("No delivery of the lead has failed or is waiting for another attempt.")
+	errNothingToRetry = schema.BadRequest("No delivery of the lead has failed or is waiting for " +
+		"another attempt.")
 )
 
 // LeadChange changes a lead and reports whether anything changed.
@@ -54,7 +56,9 @@ type namedLead struct {
 // changeAll changes leads one after the other, each once and with its own audit entry. It
 // continues after a failure. Once the request has ended, the remaining changes fail. An
 // address with several leads fails before any change.
-func (r *Resolver) changeAll(ctx context.Context, names []string, change LeadChange) (*schema.LeadsPayload, error) {
+func (r *Resolver) changeAll(
+	ctx context.Context, names []string, change LeadChange,
+) (*schema.LeadsPayload, error) {
 	found, sum, err := r.findAll(ctx, names)
 	if err != nil {
 		return nil, err
@@ -75,7 +79,9 @@ func (r *Resolver) changeAll(ctx context.Context, names []string, change LeadCha
 }
 
 // findAll returns the leads with these names, each once, and a response that lists the others.
-func (r *Resolver) findAll(ctx context.Context, names []string) (found []namedLead, sum *schema.LeadsPayload, err error) {
+func (r *Resolver) findAll(
+	ctx context.Context, names []string,
+) (found []namedLead, sum *schema.LeadsPayload, err error) {
 	sum = &schema.LeadsPayload{Leads: []*schema.Lead{}, Failed: []*schema.LeadFailure{}}
 	known := map[string]bool{}
 	for _, name := range names {
@@ -142,7 +148,9 @@ func (r *Resolver) failureReason(ctx context.Context, err error) schema.LeadFail
 
 // AssignLeads resolves the root field `assignLeads`. It assigns either all leads that exist
 // or, after an error, none.
-func (r *Resolver) AssignLeads(ctx context.Context, names []string, to *string) (*schema.LeadsPayload, error) {
+func (r *Resolver) AssignLeads(
+	ctx context.Context, names []string, to *string,
+) (*schema.LeadsPayload, error) {
 	owner := crm.Address(schema.ValueOr(to, ""))
 	if err := r.Operators.CheckOwner(ctx, owner); err != nil {
 		return nil, err
@@ -178,7 +186,9 @@ func (r *Resolver) assign(ctx context.Context, ids []string, owner string) (int,
 }
 
 // SetLeadStatuses resolves the root field `setLeadStatuses`.
-func (r *Resolver) SetLeadStatuses(ctx context.Context, names []string, status lead.Status) (*schema.LeadsPayload, error) {
+func (r *Resolver) SetLeadStatuses(
+	ctx context.Context, names []string, status lead.Status,
+) (*schema.LeadsPayload, error) {
 	return r.changeAll(ctx, names, func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.Operators.Entry(ctx, schema.AuditActionStatus, l.ID, map[string]any{"status": status})
 		return r.Store.SetStatus(ctx, l.ID, status, entry.At, entry)
@@ -186,7 +196,9 @@ func (r *Resolver) SetLeadStatuses(ctx context.Context, names []string, status l
 }
 
 // SetLeadFollowUp resolves the root field `setLeadFollowUp`.
-func (r *Resolver) SetLeadFollowUp(ctx context.Context, name string, at *time.Time) (*schema.LeadPayload, error) {
+func (r *Resolver) SetLeadFollowUp(
+	ctx context.Context, name string, at *time.Time,
+) (*schema.LeadPayload, error) {
 	if at != nil && at.Unix() <= 0 { // such a time is stored as none
 		return nil, schema.BadInput(schema.Invalid("at", schema.FieldCodeUnreadable, "must be after 1970"))
 	}
@@ -211,7 +223,8 @@ func (r *Resolver) AddLeadNote(ctx context.Context, name, text string) (*schema.
 		note := lead.Note{Author: entry.Actor, At: entry.At, Text: text}
 		err := r.Store.AddNote(ctx, l.ID, note, entry)
 		if errors.Is(err, store.ErrTooManyNotes) {
-			err = schema.BadRequest(fmt.Sprintf("The lead already has %d notes, the maximum.", store.MostNotes))
+			err = schema.BadRequest(fmt.Sprintf("The lead already has %d notes, the maximum.",
+				store.MostNotes))
 		}
 		return true, err
 	})

@@ -10,7 +10,9 @@ import (
 
 // DeclineDeletion resolves the root field `declineDeletion`. The reason may name the visitor,
 // so it is stored with the lead and not in the audit.
-func (r *Resolver) DeclineDeletion(ctx context.Context, name, reason string) (*schema.DeclinedDeletion, error) {
+func (r *Resolver) DeclineDeletion(
+	ctx context.Context, name, reason string,
+) (*schema.DeclinedDeletion, error) {
 	changed, err := r.change(ctx, name, func(ctx context.Context, l lead.Lead) (bool, error) {
 		entry := r.Operators.Entry(ctx, schema.AuditActionDeletionDeclined, l.ID, nil)
 		declined, err := r.Store.DeclineDeletion(ctx, &l, reason, entry.At, entry)

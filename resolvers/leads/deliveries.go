@@ -15,7 +15,8 @@ import (
 
 // Deliveries resolves the root field `deliveries`.
 func (r *Resolver) Deliveries(
-	ctx context.Context, of *string, state []lead.DeliveryState, target *lead.Target, first *int, after *string,
+	ctx context.Context, of *string, state []lead.DeliveryState, target *lead.Target,
+	first *int, after *string,
 ) (*schema.DeliveryConnection, error) {
 	f := store.DeliveryFilter{States: state, Target: schema.ValueOr(target, "")}
 	if name := schema.ValueOr(of, ""); name != "" {
@@ -92,7 +93,8 @@ func targetDetail(target lead.Target) map[string]any {
 
 // retry makes a delivery due now and records it in the audit.
 func (r *Resolver) retry(ctx context.Context, d lead.Delivery) error {
-	if err := r.Operators.Record(ctx, schema.AuditActionRetried, d.LeadID, targetDetail(d.Target)); err != nil {
+	if err := r.Operators.Record(ctx, schema.AuditActionRetried, d.LeadID,
+		targetDetail(d.Target)); err != nil {
 		return err
 	}
 	return r.Store.RetryDelivery(ctx, d.ID)
@@ -130,7 +132,8 @@ func (r *Resolver) ResendLead(
 	return r.change(ctx, name, func(ctx context.Context, l lead.Lead) (bool, error) {
 		switch {
 		case email != "" && target != lead.VisitorMail:
-			return false, schema.BadInput(schema.Conflict("email", "target", "can only be given with VISITOR_MAIL"))
+			return false, schema.BadInput(
+				schema.Conflict("email", "target", "can only be given with VISITOR_MAIL"))
 		case !l.Released():
 			return false, errUnreleased
 		case !r.Queue.DeliversTo(target):
@@ -142,7 +145,8 @@ func (r *Resolver) ResendLead(
 			return false, nil
 		}
 		if errors.Is(err, store.ErrUnderWay) {
-			err = schema.NewError(schema.CodeConflict, "The mail is under way: correct its address afterward.")
+			err = schema.NewError(schema.CodeConflict,
+				"The mail is under way: correct its address afterward.")
 		}
 		return err == nil, err
 	})

@@ -30,8 +30,9 @@ type erasure struct {
 	entry     store.AuditEntry
 }
 
-// EraseLeads resolves the root field `eraseLeads`. It searches all places for data about an e-mail address or a lead and, unless
-// this is a dry run, erases it. The receipt reports failures.
+// EraseLeads resolves the root field `eraseLeads`. It searches all places for data about
+// an e-mail address or a lead and, unless this is a dry run, erases it. The receipt
+// reports failures.
 //
 // An interrupted erasure can be repeated. Deliveries are ended first, so that no erased
 // data is sent again. The CMS, the CRM and mail files follow, then the database, which
@@ -154,9 +155,10 @@ func (e *erasure) outside() []*place {
 	return []*place{
 		newPlace(schema.ErasurePlaceNameDeliveries, "deliveries",
 			func(context.Context) (int, error) { return deliveries, nil }, e.endDeliveries),
-		newPlace(schema.ErasurePlaceNameCms, "documents", e.findDocuments, func(ctx context.Context) (int, error) {
-			return 0, e.CMS.Erase(ctx, e.known)
-		}),
+		newPlace(schema.ErasurePlaceNameCms, "documents", e.findDocuments,
+			func(ctx context.Context) (int, error) {
+				return 0, e.CMS.Erase(ctx, e.known)
+			}),
 		e.deals(),
 		e.contacts(),
 		newPlace(schema.ErasurePlaceNameMail, "files",
@@ -184,9 +186,12 @@ func (e *erasure) inside() []*place {
 	pdfs.Detail = new("PDFs of all visitors; the others are rendered again on request")
 
 	return []*place{
-		newPlace(schema.ErasurePlaceNameDatabase, "leads", func(context.Context) (int, error) { return len(e.leads), nil }, e.eraseLeads),
-		newPlace(schema.ErasurePlaceNameDatabase, "sessions", count(func(_, sessions int64) int64 { return sessions }), eraseAddress),
-		newPlace(schema.ErasurePlaceNameDatabase, "consents", count(func(consents, _ int64) int64 { return consents }), eraseAddress),
+		newPlace(schema.ErasurePlaceNameDatabase, "leads",
+			func(context.Context) (int, error) { return len(e.leads), nil }, e.eraseLeads),
+		newPlace(schema.ErasurePlaceNameDatabase, "sessions",
+			count(func(_, sessions int64) int64 { return sessions }), eraseAddress),
+		newPlace(schema.ErasurePlaceNameDatabase, "consents",
+			count(func(consents, _ int64) int64 { return consents }), eraseAddress),
 		e.announced(),
 		pdfs,
 	}
@@ -201,7 +206,8 @@ func (e *erasure) announced() *place {
 	p.erase = func(ctx context.Context) (int, error) {
 		left, err := count(ctx)
 		if err == nil && left > 0 {
-			err = errors.New("the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not set, or leads to Slack")
+			err = errors.New("the receiver of these leads is not notified: LEAD_WEBHOOK_URL is not " +
+				"set, or leads to Slack")
 		}
 		return 0, err
 	}
@@ -267,11 +273,13 @@ func (e *erasure) endDeliveries(ctx context.Context) (ended int, err error) {
 // Sentences of the receipt about what stays, each followed by names. The inbox translates
 // them.
 const (
-	keptDeals    = "the CRM keeps these without the person, because sales moved them on"
-	keptCopies   = "deals that people copied, without our personal properties; the CRM's history may have former values"
-	keptContacts = "contacts that people maintain or others have, without our properties; the CRM's history may have former values"
-	keptOthers   = "documents in the CMS with this address, whose leads have another one"
-	otherDeals   = "deals with this address, whose leads have another one"
+	keptDeals  = "the CRM keeps these without the person, because sales moved them on"
+	keptCopies = "deals that people copied, without our personal properties; the CRM's history " +
+		"may have former values"
+	keptContacts = "contacts that people maintain or others have, without our properties; the CRM's " +
+		"history may have former values"
+	keptOthers = "documents in the CMS with this address, whose leads have another one"
+	otherDeals = "deals with this address, whose leads have another one"
 )
 
 // Kept lists these sentences.
@@ -297,7 +305,8 @@ func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 		}
 		found = append(found, ids...)
 	}
-	stored, _, err := e.list(ctx, store.Filter{IDs: append(found, "")}) // Without an id, all leads would match.
+	// Without an id, all leads would match.
+	stored, _, err := e.list(ctx, store.Filter{IDs: append(found, "")})
 	if err != nil {
 		return 0, err
 	}

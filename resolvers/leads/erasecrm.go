@@ -112,7 +112,8 @@ func (e *erasure) writeAgain(ctx context.Context, contacts []crm.Erased) error {
 				return fmt.Errorf("looking for other leads: %w", err)
 			}
 			for _, l := range found {
-				if l.Released() && !slices.Contains(e.known, l.ID) && !l.SubmittedAt.Before(newest.SubmittedAt) {
+				if l.Released() && !slices.Contains(e.known, l.ID) &&
+					!l.SubmittedAt.Before(newest.SubmittedAt) {
 					newest = l
 				}
 			}

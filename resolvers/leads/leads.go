@@ -112,7 +112,8 @@ func (r *Resolver) Find(ctx context.Context, name string) (lead.Lead, error) {
 		for i, l := range found {
 			references[i] = lead.Reference(l.ID)
 		}
-		return lead.Lead{}, schema.BadRequest(name + " has several leads: name one of " + strings.Join(references, ", ") + ".")
+		return lead.Lead{}, schema.BadRequest(name + " has several leads: name one of " +
+			strings.Join(references, ", ") + ".")
 	}
 	return found[0], nil
 }

@@ -134,7 +134,8 @@ func (r *Resolver) fittingPage(
 		edges[i] = &schema.LeadEdge{Cursor: cursors[i], Node: newLead(l)}
 	}
 	n := executor.Fitting(ctx, "edges", edges)
-	return &schema.LeadConnection{Edges: edges[:n], PageInfo: schema.NewPageInfo(cursors[:n], more || n < len(found))}
+	info := schema.NewPageInfo(cursors[:n], more || n < len(found))
+	return &schema.LeadConnection{Edges: edges[:n], PageInfo: info}
 }
 
 // findable limits the search of a viewer to references. A longer search text could be
@@ -236,7 +237,8 @@ func (r *Resolver) SameAddress(ctx context.Context, of *schema.Lead) ([]*schema.
 
 // SameSession resolves the field `sameSession` of a lead.
 func (r *Resolver) SameSession(ctx context.Context, of *schema.Lead) ([]*schema.Lead, error) {
-	return r.related(ctx, of, store.Filter{Session: *of.SessionID, NotEmail: of.Contact.Email}, "the same session")
+	return r.related(ctx, of, store.Filter{Session: *of.SessionID, NotEmail: of.Contact.Email},
+		"the same session")
 }
 
 // Links resolves the field `links` of a lead.

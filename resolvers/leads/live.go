@@ -32,7 +32,8 @@ func (r *Resolver) LeadEvents(ctx context.Context, after *string) (<-chan *schem
 	if err != nil {
 		return nil, err
 	}
-	return events, r.Operators.RecordShown(ctx, schema.AuditActionListed, "", map[string]any{"of": "lead events"})
+	return events, r.Operators.RecordShown(ctx, schema.AuditActionListed, "",
+		map[string]any{"of": "lead events"})
 }
 
 // follow sends the changes since a position, and then each later change, until ctx ends.

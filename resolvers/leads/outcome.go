@@ -20,10 +20,12 @@ func (r *Resolver) SetLeadOutcome(
 			return false, err
 		}
 		if value != lead.Lost && lossReason != nil {
-			return false, schema.BadInput(schema.Conflict("lossReason", "outcome", "can only be given with LOST"))
+			return false, schema.BadInput(
+				schema.Conflict("lossReason", "outcome", "can only be given with LOST"))
 		}
 		if value != lead.Lost && lossNote != nil {
-			return false, schema.BadInput(schema.Conflict("lossNote", "outcome", "can only be given with LOST"))
+			return false, schema.BadInput(
+				schema.Conflict("lossNote", "outcome", "can only be given with LOST"))
 		}
 		if !l.Released() {
 			return false, errUnreleased

@@ -33,7 +33,8 @@ type place struct {
 type counting = func(context.Context) (int, error)
 
 func newPlace(name schema.ErasurePlaceName, unit string, find, erase counting) *place {
-	return &place{schema.ErasurePlace{Place: name, Unit: unit, State: placeUnknown}, find, erase, placeErased, nil}
+	row := schema.ErasurePlace{Place: name, Unit: unit, State: placeUnknown}
+	return &place{row, find, erase, placeErased, nil}
 }
 
 // search counts the data of a place.

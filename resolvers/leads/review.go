@@ -28,12 +28,16 @@ func (r *Resolver) reviewAll(
 }
 
 // ReleaseLeads resolves the root field `releaseLeads`.
-func (r *Resolver) ReleaseLeads(ctx context.Context, names []string, all bool, expected *lead.State) (*schema.LeadsPayload, error) {
+func (r *Resolver) ReleaseLeads(
+	ctx context.Context, names []string, all bool, expected *lead.State,
+) (*schema.LeadsPayload, error) {
 	return r.reviewAll(ctx, names, all, r.release(expected))
 }
 
 // RejectLeads resolves the root field `rejectLeads`.
-func (r *Resolver) RejectLeads(ctx context.Context, names []string, all bool, expected *lead.State) (*schema.LeadsPayload, error) {
+func (r *Resolver) RejectLeads(
+	ctx context.Context, names []string, all bool, expected *lead.State,
+) (*schema.LeadsPayload, error) {
 	return r.reviewAll(ctx, names, all, r.reject(expected))
 }
 
@@ -55,7 +59,9 @@ func (r *Resolver) reject(expected *lead.State) LeadChange {
 
 // decide applies a decision to a lead that is in the expected state; an empty state
 // accepts any. It fails if there is nothing to decide.
-func (r *Resolver) decide(expected lead.State, decision func(ctx context.Context, id string) (bool, error)) LeadChange {
+func (r *Resolver) decide(
+	expected lead.State, decision func(ctx context.Context, id string) (bool, error),
+) LeadChange {
 	return func(ctx context.Context, l lead.Lead) (bool, error) {
 		if expected != "" && l.State() != expected {
 			return false, errChanged

@@ -22,8 +22,9 @@ import (
 	"siteapi/schema/request"
 )
 
-// Entry returns the audit entry for an action of the caller, with the assistant that acts for
-// the caller, if any. It refers to a lead if leadID is set. The detail is encoded as JSON and must not contain contact data.
+// Entry returns the audit entry for an action of the caller, with the assistant that acts
+// for the caller, if any. It refers to a lead if leadID is set. The detail is encoded as
+// JSON and must not contain contact data.
 func (r *Resolver) Entry(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) store.AuditEntry {
@@ -75,12 +76,14 @@ func (r *Resolver) RecordShown(
 
 	entry := r.Entry(ctx, action, leadID, detail)
 	if leadID != "" {
-		latest, err := r.Store.AuditEntries(ctx, store.AuditFilter{Leads: []string{leadID}, Limit: schema.DefaultPage})
+		latest, err := r.Store.AuditEntries(ctx,
+			store.AuditFilter{Leads: []string{leadID}, Limit: schema.DefaultPage})
 		if err != nil {
 			return err
 		}
 		for _, e := range latest {
-			if e.Actor == entry.Actor && e.Action == entry.Action && entry.At.Sub(e.At).Abs() < repeatedReads {
+			if e.Actor == entry.Actor && e.Action == entry.Action &&
+				entry.At.Sub(e.At).Abs() < repeatedReads {
 				return nil
 			}
 		}
@@ -132,7 +135,8 @@ func ListDetail(ctx context.Context, n int) map[string]any {
 	for name, value := range arguments(ctx) {
 		switch name {
 		case "first", "after", "sort", "dryRun", "export": // they select no leads
-		case "state", "status", "locale", "projectType", "consent", "currency", "amountFrom", "amountTo", "since", "until",
+		case "state", "status", "locale", "projectType", "consent", "currency", "amountFrom",
+			"amountTo", "since", "until",
 			"results", "answeredWithinDay", "due", "deletionRequested":
 			detail[name] = value
 		case "owner", "source", "campaign":
@@ -158,7 +162,8 @@ func arguments(ctx context.Context) map[string]any {
 
 	maps.DeleteFunc(set, func(name string, value any) bool {
 		text, isText := value.(string)
-		isBlank := isText && schema.Clean(text) == "" && !slices.Contains([]string{"owner", "source", "campaign"}, name)
+		isBlank := isText && schema.Clean(text) == "" &&
+			!slices.Contains([]string{"owner", "source", "campaign"}, name)
 		return value == nil || value == false || isBlank
 	})
 	return set

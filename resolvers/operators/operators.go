@@ -61,7 +61,9 @@ func (r *Resolver) LeadOwners(ctx context.Context) ([]string, error) {
 
 // Origins returns the stored spellings of a source and of a campaign, by which leads or
 // sessions are filtered.
-func (r *Resolver) Origins(ctx context.Context, source, campaign *string) (sources, campaigns []string, err error) {
+func (r *Resolver) Origins(
+	ctx context.Context, source, campaign *string,
+) (sources, campaigns []string, err error) {
 	if sources, err = r.Spellings(ctx, "source", source); err == nil {
 		campaigns, err = r.Spellings(ctx, "campaign", campaign)
 	}
@@ -80,7 +82,8 @@ func (r *Resolver) Spellings(ctx context.Context, argument string, value *string
 	}
 
 	known, err := r.Store.Known(ctx, argument)
-	alike := slices.DeleteFunc(slices.Clone(known), func(s string) bool { return !strings.EqualFold(s, *value) })
+	alike := slices.DeleteFunc(slices.Clone(known),
+		func(s string) bool { return !strings.EqualFold(s, *value) })
 	if err == nil && len(alike) == 0 && len(known) > 0 {
 		// A value that few visitors had could identify one to a viewer.
 		if IsViewer(ctx) {

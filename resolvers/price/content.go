@@ -36,7 +36,8 @@ func Read(docs []cms.Document, locale string) (r *Rules, problems []string) {
 			continue
 		}
 		if doc.ID != cms.RulesType {
-			problems = append(problems, fmt.Sprintf("document %q: only the document with the _id quoteRules counts", doc.ID))
+			problems = append(problems,
+				fmt.Sprintf("document %q: only the document with the _id quoteRules counts", doc.ID))
 			continue
 		}
 
@@ -70,7 +71,8 @@ func newFields(doc cms.Document) *fields {
 }
 
 func (f *fields) wrong(format string, values ...any) {
-	f.problems = append(f.problems, fmt.Sprintf("document %q: its "+format, append([]any{f.id}, values...)...))
+	f.problems = append(f.problems,
+		fmt.Sprintf("document %q: its "+format, append([]any{f.id}, values...)...))
 }
 
 // readRules reads the document quoteRules. One unusable field makes all rules unusable.

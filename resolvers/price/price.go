@@ -131,7 +131,8 @@ func (r *Rules) Option(choice Choice) *Option {
 	if r == nil {
 		return nil
 	}
-	at, known := slices.BinarySearchFunc(r.Options, choice, func(o Option, c Choice) int { return o.compare(c) })
+	at, known := slices.BinarySearchFunc(r.Options, choice,
+		func(o Option, c Choice) int { return o.compare(c) })
 	if !known {
 		return nil
 	}

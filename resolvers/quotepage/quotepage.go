@@ -64,7 +64,9 @@ type view struct {
 type consent struct{ Purpose, Wording, Withdrawn string }
 
 // QuotePage resolves quotePage. The page of an unknown lead says so in the visitor's language.
-func (r *Resolver) QuotePage(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePage, error) {
+func (r *Resolver) QuotePage(
+	ctx context.Context, id string, asked *schema.Locale,
+) (*schema.QuotePage, error) {
 	l, err := r.PDFs.ReadLead(ctx, id)
 	missing, isMissing := errors.AsType[*schema.Error](err)
 	isMissing = isMissing && missing.Code == schema.CodeNotFound

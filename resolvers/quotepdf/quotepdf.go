@@ -138,7 +138,8 @@ func (r *Resolver) QuotePDF(ctx context.Context, id string, asked *schema.Locale
 func (r *Resolver) content(ctx context.Context, locale schema.Locale) *content.Snapshot {
 	snap, err := r.Content.ReadAs(ctx, request.CallerFrom(ctx).Preview, locale)
 	if err != nil {
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the content: showing a quote without the site settings")
+		r.Log.Warn().Ctx(ctx).Err(err).
+			Msg("cannot read the content: showing a quote without the site settings")
 		return &content.Snapshot{Revision: "none"}
 	}
 	return snap
@@ -262,7 +263,12 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 func (r *Resolver) document(
 	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *content.Snapshot,
 ) (d pdf.Document, complete bool) {
-	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.Labels, CreatedAt: s.SubmittedAt.In(r.TimeZone)}
+	d = pdf.Document{
+		Lead:      *s,
+		Locale:    string(locale),
+		Labels:    snap.Labels,
+		CreatedAt: s.SubmittedAt.In(r.TimeZone),
+	}
 	if snap.Settings != nil {
 		d.Company.Name, d.Company.Accent = snap.Settings.CompanyName, snap.Settings.Accent
 		d.Company.Lines = companyLines(snap.Settings, locale)
@@ -277,7 +283,8 @@ func (r *Resolver) document(
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
 			// The query of a logo's address may contain a token.
 			reason := upstream.Redact(err.Error())
-			r.Log.Warn().Ctx(ctx).Str("reason", reason).Msg("cannot load the logo: rendering a quote without it")
+			r.Log.Warn().Ctx(ctx).Str("reason", reason).
+				Msg("cannot load the logo: rendering a quote without it")
 			return d, false
 		}
 	}

@@ -31,7 +31,8 @@ func (r *Resolver) EstimateQuote(
 		return nil, err
 	}
 	if schema.ValueOr(strict, false) {
-		if invalid := append(notOffered(in, snap.Options), unmeasured(in, snap.Prices, locale)...); len(invalid) > 0 {
+		invalid := append(notOffered(in, snap.Options), unmeasured(in, snap.Prices, locale)...)
+		if len(invalid) > 0 {
 			return nil, schema.BadInput(invalid[:min(len(invalid), schema.MaxFieldErrors)]...)
 		}
 	}
@@ -82,12 +83,14 @@ func unmeasured(in lead.Selections, rules *price.Rules, locale schema.Locale) (i
 			path += fmt.Sprintf("[%d].count", i)
 		}
 		u := option.Unit
-		label, low, high, step := u.Label.In(string(locale)), price.Count(u.Min), price.Count(u.Max), price.Count(u.Step)
+		label := u.Label.In(string(locale))
+		low, high, step := price.Count(u.Min), price.Count(u.Max), price.Count(u.Step)
 		invalid = append(invalid, schema.FieldError{
-			Field:   path,
-			Code:    u.Check(in.Quantity(c.Slug)),
-			Params:  map[string]any{"slug": c.Slug, "unit": label, "min": low, "max": high, "step": step},
-			Message: fmt.Sprintf("must be from %.10g to %.10g %s in steps of %.10g for %s", low, high, label, step, c.Slug),
+			Field:  path,
+			Code:   u.Check(in.Quantity(c.Slug)),
+			Params: map[string]any{"slug": c.Slug, "unit": label, "min": low, "max": high, "step": step},
+			Message: fmt.Sprintf("must be from %.10g to %.10g %s in steps of %.10g for %s", low,
+				high, label, step, c.Slug),
 		})
 	}
 	return invalid
@@ -205,7 +208,8 @@ func setTax(l *lead.Lead, rules *price.Rules, q price.Quote) {
 // setUnits records the units of quantities, and drops those of choices without a unit.
 // Quantities of choices that the rules do not know stay as they were sent.
 func setUnits(s *lead.Selections, rules *price.Rules) {
-	units, known := map[string]lead.Localized{}, map[string]bool{} // two fields may have a choice with one slug
+	// Two fields may have a choice with one slug.
+	units, known := map[string]lead.Localized{}, map[string]bool{}
 	for _, choice := range price.Choices(*s) {
 		option := rules.Option(choice)
 		known[choice.Slug] = known[choice.Slug] || option != nil
@@ -214,7 +218,8 @@ func setUnits(s *lead.Selections, rules *price.Rules) {
 		}
 	}
 
-	s.Quantities = slices.DeleteFunc(s.Quantities, func(q lead.Quantity) bool { return known[q.Slug] && units[q.Slug] == nil })
+	s.Quantities = slices.DeleteFunc(s.Quantities,
+		func(q lead.Quantity) bool { return known[q.Slug] && units[q.Slug] == nil })
 	for i, q := range s.Quantities {
 		s.Quantities[i].Units = units[q.Slug]
 	}

@@ -51,7 +51,8 @@ func (h *hints) quantities(list []lead.Quantity, s lead.Selections) (usable []le
 		_, decimals, _ := strings.Cut(strconv.FormatFloat(q.Count, 'f', -1, 64), ".")
 		repeated := slices.ContainsFunc(usable, func(u lead.Quantity) bool { return u.Slug == q.Slug })
 		switch {
-		case !repeated && s.Chosen(q.Slug) && q.Count >= schema.MinCount && q.Count <= schema.MaxCount && len(decimals) <= 2:
+		case !repeated && s.Chosen(q.Slug) && q.Count >= schema.MinCount && q.Count <= schema.MaxCount &&
+			len(decimals) <= 2:
 			usable = append(usable, q)
 		case len(h.dropped) < schema.MaxFieldErrors:
 			h.dropped = append(h.dropped, fmt.Sprintf("selections.quantities[%d]", i))
@@ -105,7 +106,12 @@ const (
 func fit(v *lead.Visit) (dropped []string) {
 	dropped = fitAttribution(&v.Attribution)
 	tooLarge := func() bool { // The address is also a column.
-		state := lead.Visit{SessionID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints}
+		state := lead.Visit{
+			SessionID:  v.SessionID,
+			Selections: v.Selections,
+			Estimate:   v.Estimate,
+			Hints:      v.Hints,
+		}
 		return encoded(state)+len(v.Hints.Email) > maxStateBytes
 	}
 

@@ -29,7 +29,8 @@ func (r *Resolver) QuoteOptions(ctx context.Context, locale schema.Locale) ([]*s
 			options[i].Currency = &snap.Prices.Currency
 		}
 		if priced := snap.Prices.Option(o.Choice); priced != nil {
-			options[i].Price, options[i].Percent = new(snap.Prices.Units(priced.Price)), new(price.Percent(priced.Percent))
+			options[i].Price = new(snap.Prices.Units(priced.Price))
+			options[i].Percent = new(price.Percent(priced.Percent))
 			setUnit(options[i], priced.Unit, locale)
 		}
 	}

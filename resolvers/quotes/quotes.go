@@ -77,8 +77,8 @@ func New(d Deps) *Resolver { return &Resolver{d} }
 func storeError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrUnavailable):
-		return schema.Unavailable("The database is unavailable, so it is unknown whether the request was stored. "+
-			"Please send the same request again: that is safe and creates no second lead.", err)
+		return schema.Unavailable("The database is unavailable, so it is unknown whether the request "+
+			"was stored. Please send the same request again: that is safe and creates no second lead.", err)
 	case errors.Is(err, store.ErrKeyReused):
 		return schema.NewError(schema.CodeIdempotencyKeyReused,
 			"This Idempotency-Key was used for other content. Send a new key for a new attempt.")

@@ -134,8 +134,9 @@ func (r *Resolver) withinHourlyLeads(ctx context.Context, l *lead.Lead) error {
 	for range 1 + stored(*l)/leadBytes {
 		if !r.withinHour(ctx, "submissions", maxSubmissions) {
 			return &schema.Error{
-				Code:       schema.CodeRateLimited,
-				Message:    "There were too many quote requests from this address within an hour. Please wait.",
+				Code: schema.CodeRateLimited,
+				Message: "There were too many quote requests from this address within an hour. " +
+					"Please wait.",
 				RetryAfter: l.SubmittedAt.Truncate(time.Hour).Add(time.Hour).Sub(l.SubmittedAt),
 			}
 		}
@@ -213,7 +214,8 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 
 // chosen returns the quantities of choices, ordered by slug.
 func chosen(s lead.Selections) []lead.Quantity {
-	of := slices.DeleteFunc(slices.Clone(s.Quantities), func(q lead.Quantity) bool { return !s.Chosen(q.Slug) })
+	of := slices.DeleteFunc(slices.Clone(s.Quantities),
+		func(q lead.Quantity) bool { return !s.Chosen(q.Slug) })
 	slices.SortFunc(of, func(a, b lead.Quantity) int { return cmp.Compare(a.Slug, b.Slug) })
 	return of
 }
@@ -307,7 +309,8 @@ func (r *Resolver) challengeSignal(
 	}
 
 	header := request.CallerFrom(ctx).Header.Get("CF-Turnstile-Response")
-	ok, err := r.Challenge.Verify(ctx, cmp.Or(schema.ValueOr(in.ChallengeToken, ""), strings.TrimSpace(header)), content)
+	ok, err := r.Challenge.Verify(ctx,
+		cmp.Or(schema.ValueOr(in.ChallengeToken, ""), strings.TrimSpace(header)), content)
 	switch {
 	case err != nil:
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot verify the bot check: storing the lead unchecked")

@@ -75,7 +75,8 @@ func (t *Schemas) Object(arguments []Argument) *jsonschema.Schema {
 		property.Description = a.Description
 		if t.Named == nil && a.Type.NamedType == "DateTime" { // see ReadDays
 			property.Format = ""
-			property.Description += " A time such as 2026-01-31T09:30:00Z, or a day such as 2026-01-31, which is included."
+			property.Description += " A time such as 2026-01-31T09:30:00Z, or a day such as " +
+				"2026-01-31, which is included."
 		}
 
 		if a.Default != nil {
@@ -301,7 +302,8 @@ func describeBounds(description string, typ *ast.Type, d *ast.Directive) string 
 
 		said := strings.ToLower(fmt.Sprintf(bound[2], v.Value.Raw))
 		ofTimes := strings.ReplaceAll(said, "above", "after")
-		if lower := strings.ToLower(words); !strings.Contains(lower, said) && !strings.Contains(lower, ofTimes) {
+		if lower := strings.ToLower(words); !strings.Contains(lower, said) &&
+			!strings.Contains(lower, ofTimes) {
 			words += fmt.Sprintf(bound[1], v.Value.Raw)
 		}
 	}

@@ -144,7 +144,8 @@ func load(file, text string, shared ast.FragmentDefinitionList) (*Operation, err
 		return nil, errs
 	}
 	if len(doc.Operations) != 1 {
-		return nil, fmt.Errorf("%s: there are %d operations: put each into its own file", file, len(doc.Operations))
+		return nil, fmt.Errorf("%s: there are %d operations: put each into its own file", file,
+			len(doc.Operations))
 	}
 
 	def := doc.Operations[0]
@@ -184,7 +185,8 @@ func (o *Operation) directives() error {
 		o.Variables = append(o.Variables, arg)
 	}
 	o.Arguments = o.Variables
-	if only := o.Variables; len(only) == 1 && only[0].Definition.Kind == ast.InputObject && only[0].Type.Elem == nil {
+	if only := o.Variables; len(only) == 1 && only[0].Definition.Kind == ast.InputObject &&
+		only[0].Type.Elem == nil {
 		o.whole = only[0].Name
 		o.Arguments = fieldsOf(only[0].Definition)
 	}
@@ -205,7 +207,8 @@ func (o *Operation) directives() error {
 	}
 	for _, name := range named {
 		if o.Argument(name) == nil {
-			return o.Errorf(o.Position, "@command(args), @tool(omit) or @tool(defaults) names %q, which is not an argument", name)
+			return o.Errorf(o.Position,
+				"@command(args), @tool(omit) or @tool(defaults) names %q, which is not an argument", name)
 		}
 	}
 
@@ -311,13 +314,15 @@ func place(at *ast.FieldDefinition, value *ast.Value, variable string) (*ast.Fie
 func fieldsOf(def *ast.Definition) []Argument {
 	list := make([]Argument, len(def.Fields))
 	for i, f := range def.Fields {
-		list[i] = newArgument(f.Name, f.Description, f.Type, exec.AST().Types[f.Type.Name()], f.DefaultValue, f.Directives)
+		list[i] = newArgument(f.Name, f.Description, f.Type, exec.AST().Types[f.Type.Name()],
+			f.DefaultValue, f.Directives)
 	}
 	return list
 }
 
 func newArgument(
-	name, description string, typ *ast.Type, def *ast.Definition, value *ast.Value, directives ast.DirectiveList,
+	name, description string, typ *ast.Type, def *ast.Definition, value *ast.Value,
+	directives ast.DirectiveList,
 ) Argument {
 	constraint := directives.ForName("constraint")
 	return Argument{name, describeBounds(description, typ, constraint), typ, def, value, name, constraint}

@@ -47,7 +47,8 @@ func (o *Operation) Run(
 
 // run runs the operation, unless invalid lists arguments that the caller has refused.
 func (o *Operation) run(
-	ctx context.Context, e Executor, variables map[string]any, ignoreUnknown bool, invalid []schema.FieldError,
+	ctx context.Context, e Executor, variables map[string]any, ignoreUnknown bool,
+	invalid []schema.FieldError,
 ) (json.RawMessage, *schema.File, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
 	failed := func(list gqlerror.List) (json.RawMessage, *schema.File, *schema.Error) {

@@ -40,8 +40,9 @@ func (p problem) Error() string { return string(p) }
 
 // Decode returns the only value of data: a map[string]any, []any, string, json.Number,
 // bool or nil. Half of a surrogate pair, which browsers send for a truncated emoji,
-// becomes U+FFFD. A byte order mark before the value is ignored. The text of an error completes "The body is ". It contains the position
-// where reading stopped, but no part of the input.
+// becomes U+FFFD. A byte order mark before the value is ignored. The text of an error
+// completes "The body is ". It contains the position where reading stopped, but no part
+// of the input.
 func Decode(data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {

@@ -83,7 +83,9 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.En
 
 // store calls fill and stores the value if the stored record still has the expected
 // prefix.
-func (c *Cache) store(ctx context.Context, key string, fill cache.Fill, expected string) (cache.Entry, error) {
+func (c *Cache) store(
+	ctx context.Context, key string, fill cache.Fill, expected string,
+) (cache.Entry, error) {
 	entry, life, err := cache.Run(ctx, fill)
 	if err != nil {
 		return cache.Entry{}, err
@@ -103,7 +105,8 @@ func (c *Cache) replace(key, expected, entry string, life time.Duration) (bool, 
 	}
 	milliseconds := strconv.FormatInt(max(life.Milliseconds(), 1), 10) // the server refuses 0
 	done, err := replace.
-		Exec(context.Background(), client, []string{c.name(client, key)}, []string{expected, entry, milliseconds}).
+		Exec(context.Background(), client, []string{c.name(client, key)},
+			[]string{expected, entry, milliseconds}).
 		AsBool()
 	return done, c.failed(err)
 }

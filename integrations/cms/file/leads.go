@@ -104,7 +104,8 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		stored := document.Contact.Email
 		if strings.EqualFold(stored, email) || stored == "" && bytes.Contains(bytes.ToLower(data), written) {
 			name := filepath.Base(path)
-			found = append(found, strings.TrimSuffix(strings.TrimPrefix(name, cms.LeadDocumentID("")), ".json"))
+			found = append(found,
+				strings.TrimSuffix(strings.TrimPrefix(name, cms.LeadDocumentID("")), ".json"))
 		}
 	}
 	return found, nil

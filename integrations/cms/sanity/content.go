@@ -84,7 +84,8 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.RawMessage, err error) {
 	err = d.query(ctx, query, &docs)
 
-	if refused, ok := errors.AsType[*upstream.Error](err); ok && d.Token != "" && query.perspective == published &&
+	if refused, ok := errors.AsType[*upstream.Error](err); ok &&
+		d.Token != "" && query.perspective == published &&
 		(refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden) {
 		query.anonymous = true
 		var public []json.RawMessage

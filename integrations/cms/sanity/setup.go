@@ -51,7 +51,8 @@ func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, erro
 
 		if e.IsDisabled || e.Rule.Filter != webhookFilter || e.Rule.Projection != webhookProjection {
 			return fmt.Sprintf(
-				"the webhook %q already exists, but is disabled or has different settings: compare them", e.Name), nil
+				"the webhook %q already exists, but is disabled or has different settings: compare them",
+				e.Name), nil
 		}
 		return fmt.Sprintf("the webhook %q already exists", e.Name), nil
 	}

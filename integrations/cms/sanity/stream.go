@@ -38,7 +38,8 @@ func (w *watch) follow(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After((wait/2 + rand.N(wait)) / w.haste): // avoids simultaneous reconnects of all instances and sites
+		// A random part avoids simultaneous reconnects of all instances and sites.
+		case <-time.After((wait/2 + rand.N(wait)) / w.haste):
 		}
 	}
 }

@@ -98,7 +98,8 @@ func (d *Driver) outcomes(ctx context.Context, page *list[record]) (found []crm.
 	for _, r := range page.Results {
 		ids = append(ids, r.ID)
 	}
-	response, err := d.readBatch(ctx, "reading the histories of outcomes", d.deals, historyBatch, ids, map[string]any{
+	op := "reading the histories of outcomes"
+	response, err := d.readBatch(ctx, op, d.deals, historyBatch, ids, map[string]any{
 		"properties":            []string{crm.PropLeadID, propClosed, propWon},
 		"propertiesWithHistory": []string{crm.PropDealStage, crm.PropDealAmount, crm.PropDealCurrency},
 	})
@@ -120,7 +121,8 @@ func (r *record) dealOutcome() crm.Outcome {
 	switch {
 	case values[propWon] == "true":
 		o.Value = lead.Won
-		amount, currency := currentValue(r.Past[crm.PropDealAmount]), currentValue(r.Past[crm.PropDealCurrency])
+		amount := currentValue(r.Past[crm.PropDealAmount])
+		currency := currentValue(r.Past[crm.PropDealCurrency])
 		if n, err := strconv.ParseFloat(amount.Value, 64); err == nil && currency.Value != "" {
 			o.Amount, o.Currency = &n, currency.Value
 		}

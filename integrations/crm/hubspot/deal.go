@@ -32,7 +32,8 @@ func (d *Driver) upsertDeal(ctx context.Context, l crm.Contact, contactID string
 			resp, err = d.write(ctx, dealRecord, update, l, crm.DealQuote(l))
 			if err == nil && resp.Status == http.StatusNotFound {
 				return "", problem(op, upstream.Unavailable,
-					"HubSpot has a deal of this quote but does not find it: restore it if it is in the recycling bin")
+					"HubSpot has a deal of this quote but does not find it: restore it if it is in "+
+						"the recycling bin")
 			}
 		}
 	}

@@ -114,7 +114,8 @@ func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*re
 	}
 
 	var c record
-	err := d.call(ctx, upstream.Request{Op: op, Path: d.contacts + "/" + url.PathEscape(key), Query: query}, &c)
+	path := d.contacts + "/" + url.PathEscape(key)
+	err := d.call(ctx, upstream.Request{Op: op, Path: path, Query: query}, &c)
 	if e, ok := errors.AsType[*upstream.Error](err); ok && e.Status == http.StatusNotFound {
 		return nil, errNotFound
 	}

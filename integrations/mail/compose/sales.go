@@ -46,7 +46,9 @@ func Sales(d *pdf.Document, inbox string, others ...Reference) (mail.Message, er
 		{words.Language, cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale), ""},
 	})
 
-	choice := func(field, slug string) string { return pdf.Label(slug, d.Labels) + l.amount(submitted, field, slug) }
+	choice := func(field, slug string) string {
+		return pdf.Label(slug, d.Labels) + l.amount(submitted, field, slug)
+	}
 	features := make([]string, len(submitted.Selections.Features))
 	for i, slug := range submitted.Selections.Features {
 		features[i] = choice("features", slug)

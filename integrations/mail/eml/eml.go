@@ -45,7 +45,8 @@ func Encode(m *contract.Message) ([]byte, error) {
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
 	if m.Logo != nil {
-		msg.EmbedReadSeeker("logo", bytes.NewReader(m.Logo), gomail.WithFileContentID("<"+contract.LogoID+">"),
+		msg.EmbedReadSeeker("logo", bytes.NewReader(m.Logo),
+			gomail.WithFileContentID("<"+contract.LogoID+">"),
 			gomail.WithFileContentType(gomail.ContentType(http.DetectContentType(m.Logo))))
 	}
 	for _, a := range m.Attachments {

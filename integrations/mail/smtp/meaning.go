@@ -43,9 +43,10 @@ var meanings = []struct {
 		`auth(\b|enticat|oriz)|log(ged|ging)? ?in\b|credential|not verified|verif(y|ication) failed|` +
 		`limit|quota|exceeded|too many|throttl|paused|blocked|black ?list|\brbl\b`)},
 	{policy, regexp.MustCompile(`(^5\d\d |#)5\.[67]\.\d+\b`)},
-	{noMailbox, regexp.MustCompile(`(unknown|no such|invalid|bad) (local )?(user|recipient|mailbox|address|account)|` +
-		`(user|recipient|mailbox|address|account)[^.\n]* (unknown|not found|unavailable|disabled|rejected)|` +
-		`not exist|n't exist|no mailbox|unroute?able`)},
+	{noMailbox, regexp.MustCompile(
+		`(unknown|no such|invalid|bad) (local )?(user|recipient|mailbox|address|account)|` +
+			`(user|recipient|mailbox|address|account)[^.\n]* (unknown|not found|unavailable|disabled|rejected)|` +
+			`not exist|n't exist|no mailbox|unroute?able`)},
 }
 
 // meaningOf returns the meaning of a refusal. A visitor chose the recipient's address, so

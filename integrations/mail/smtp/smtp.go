@@ -65,7 +65,8 @@ type Sender struct {
 
 // errAddress describes the address of a mail server.
 var errAddress = errors.New(
-	"must be an address such as smtps://user:password@host:465 or smtp://host:587, with nothing after the port")
+	"must be an address such as smtps://user:password@host:465 or smtp://host:587, with nothing " +
+		"after the port")
 
 // ParseURL parses the address of a mail server. The error does not repeat it.
 func ParseURL(text string) (*url.URL, error) {

@@ -66,7 +66,8 @@ func (d *Database) Truncate(ctx context.Context) (err error) {
 		return Translate(fmt.Errorf("emptying the log: %w", err))
 	}
 	if busy != 0 {
-		return fmt.Errorf("emptying the log: %w: other processes keep reading or writing", store.ErrUnavailable)
+		return fmt.Errorf("emptying the log: %w: other processes keep reading or writing",
+			store.ErrUnavailable)
 	}
 	return nil
 }

@@ -145,7 +145,8 @@ func (d *Database) batch(r *request) (batch []*request) {
 func (d *Database) commit(batch []*request) (err error) {
 	ctx := context.Background()
 	if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, d.file) {
-		return fmt.Errorf("%w: the database file was removed or replaced: restart the service", store.ErrUnavailable)
+		return fmt.Errorf("%w: the database file was removed or replaced: restart the service",
+			store.ErrUnavailable)
 	}
 
 	// The delivery queue shares the pool's only connection, and each of its writes may

@@ -182,7 +182,8 @@ func (a *App) shutdown(ctx context.Context) error {
 		err = a.Data.Queue.Stop(ctx)
 	}
 
-	// Deliveries that did not end may have used up the time. Content that is being prepared cannot be interrupted.
+	// Deliveries that did not end may have used up the time. Content that is being
+	// prepared cannot be interrupted.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return errors.Join(err, a.content.Close(ctx), a.close(), a.traces.Close(ctx))

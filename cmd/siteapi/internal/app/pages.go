@@ -59,7 +59,8 @@ func (a *App) newPages() (map[string]http.Handler, error) {
 		)
 	}
 
-	handlers, err := pages.Element(s.VisitorMail && s.MailDriver() != "", shownToken(s, "PREVIEW_TOKENS", config.DevPreviewToken))
+	handlers, err := pages.Element(s.VisitorMail && s.MailDriver() != "",
+		shownToken(s, "PREVIEW_TOKENS", config.DevPreviewToken))
 	if err != nil {
 		return nil, err
 	}

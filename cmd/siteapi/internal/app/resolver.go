@@ -125,9 +125,13 @@ func (a *App) options(ctx context.Context) map[string]string {
 // newResolver returns the resolvers of all fields.
 func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 	return &resolvers.Resolver{
-		QuotesResolver:    a.newQuotes(),
-		QuotePDFResolver:  a.pdfs,
-		QuotePageResolver: &quotepage.Resolver{PDFs: a.pdfs, Store: a.Data.Store, Operators: a.leads.Operators},
+		QuotesResolver:   a.newQuotes(),
+		QuotePDFResolver: a.pdfs,
+		QuotePageResolver: &quotepage.Resolver{
+			PDFs:      a.pdfs,
+			Store:     a.Data.Store,
+			Operators: a.leads.Operators,
+		},
 		LeadsResolver:     a.leads,
 		OperatorsResolver: a.leads.Operators,
 		FunnelResolver: &funnel.Resolver{

@@ -74,7 +74,8 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 // fewFiles warns if the process may open fewer files than connections.
 func fewFiles(s *config.Settings) []string {
 	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur >= uint64(s.MaxConns) {
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil ||
+		files.Cur >= uint64(s.MaxConns) {
 		return nil
 	}
 	return []string{fmt.Sprintf("this process may open %d files (nofile), fewer than MAX_CONNECTIONS=%d: "+

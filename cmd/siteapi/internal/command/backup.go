@@ -22,7 +22,8 @@ func (d commands) backupCommand() *cobra.Command {
 		databaseSettings(), backUp,
 		"siteapi backup --output siteapi-$(date +%F)")
 	command.Flags().String("output", "",
-		"`folder` to create, readable only by you; to restore it, start the service with a copy of it as DATA_DIR")
+		"`folder` to create, readable only by you; to restore it, start the service with a "+
+			"copy of it as DATA_DIR")
 	return command
 }
 
@@ -38,7 +39,8 @@ func backUp(ctx context.Context, c *call) error {
 
 	part := to + ".part"
 	if err := os.Mkdir(part, 0o700); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists: another backup is running, or was killed. In that case, delete the folder", part)
+		return fmt.Errorf("%s exists: another backup is running, or was killed. In that case, delete "+
+			"the folder", part)
 	} else if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
@@ -57,9 +59,9 @@ func backUp(ctx context.Context, c *call) error {
 	c.printLine("%s: %s", to, content)
 	if c.settings.DatabaseURL != nil {
 		dump := "'" + strings.ReplaceAll(filepath.Join(to, "siteapi.dump"), "'", `'\''`) + "'"
-		c.printLine("the database is missing. Add it with this line, without parameters in DATABASE_URL that only "+
-			"this service uses, such as pool_max_conns:\n\n   pg_dump --format=custom --no-owner --file=%[1]s.part "+
-			"\"$DATABASE_URL\" && mv %[1]s.part %[1]s\n", dump)
+		c.printLine("the database is missing. Add it with this line, without parameters in DATABASE_URL "+
+			"that only this service uses, such as pool_max_conns:\n\n   pg_dump --format=custom --no-owner "+
+			"--file=%[1]s.part \"$DATABASE_URL\" && mv %[1]s.part %[1]s\n", dump)
 	}
 	return atomicfile.SyncDir(filepath.Dir(to))
 }

@@ -13,7 +13,8 @@ import (
 
 func (d commands) crmCommands() *cobra.Command {
 	return group("crm", "prepare the CRM, and read outcomes of leads from it",
-		d.command("setup", "create the properties of leads in the CRM, and list the stages of deals; safe to repeat",
+		d.command("setup", "create the properties of leads in the CRM, and list the stages of deals; "+
+			"safe to repeat",
 			[]string{"DATA_DIR", "CRM_DRIVER"}, setUpCRM,
 			"siteapi crm setup"),
 		d.command("pull", "read outcomes of leads from the CRM now, as a running service does every hour",
@@ -34,7 +35,8 @@ func pullOutcomes(ctx context.Context, c *call) error {
 	}
 	pull := c.open.Pull(c.db, contacts)
 	if pull == nil {
-		c.printLine("CRM_DRIVER=%s has no outcomes of leads, as HubSpot has with HUBSPOT_DEAL_STAGE: nothing was done",
+		c.printLine("CRM_DRIVER=%s has no outcomes of leads, as HubSpot has with HUBSPOT_DEAL_STAGE: "+
+			"nothing was done",
 			c.settings.CRMDriver)
 		return nil
 	}

@@ -48,7 +48,8 @@ func (d commands) doctorCommand() *cobra.Command {
 func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 	worst := schema.HealthStateOk
 	for _, f := range found {
-		if f.State == schema.HealthStateFailed || f.State == schema.HealthStateWarning && worst == schema.HealthStateOk {
+		if f.State == schema.HealthStateFailed ||
+			f.State == schema.HealthStateWarning && worst == schema.HealthStateOk {
 			worst = f.State
 		}
 	}
@@ -77,8 +78,9 @@ func (c *call) examine(found []*schema.HealthCheck, asJSON bool) error {
 // default selects.
 func (c *call) checks(ctx context.Context, address string) []health.Check {
 	service := health.Check{
-		Name:   "service",
-		Advice: "set the address of the service with --server if it differs; see its log for why it is not ready",
+		Name: "service",
+		Advice: "set the address of the service with --server if it differs; see its log for why " +
+			"it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
 			return c.checkService(ctx, serviceAt(address, c.settings).Address, warn)
 		},
@@ -179,9 +181,10 @@ func Checks(s *config.Settings) []health.Check {
 			Advice: "list only the networks of your proxies",
 		},
 		{
-			Name:     "data folder",
-			Run:      c.folder,
-			Advice:   "check the owner of the folder, whether it is mounted read-only, and whether the disk is full",
+			Name: "data folder",
+			Run:  c.folder,
+			Advice: "check the owner of the folder, whether it is mounted read-only, and whether " +
+				"the disk is full",
 			Settings: []string{"DATA_DIR"},
 		},
 		{
@@ -199,7 +202,8 @@ func Checks(s *config.Settings) []health.Check {
 		{
 			Name: "assistants",
 			Run:  c.assistants,
-			Advice: "let the proxy at SITE_URL pass on " + inbox.ResourceMetadataPath + ", " + inbox.ServerMetadataPath +
+			Advice: "let the proxy at SITE_URL pass on " + inbox.ResourceMetadataPath + ", " +
+				inbox.ServerMetadataPath +
 				", " + inbox.ResourcePath + " and the paths below it, and the header Authorization",
 			Settings: []string{"MCP_SIGN_IN", "SITE_URL"},
 		},
@@ -218,7 +222,8 @@ func (c settingsChecks) assistants(ctx context.Context, _ health.Warn) (string, 
 		status              int
 		want                string // in the body, or in the header WWW-Authenticate
 	}{
-		{http.MethodGet, inbox.ResourceMetadataPath, "", 200, `"resource":"` + c.SiteURL + inbox.ResourcePath + `"`},
+		{http.MethodGet, inbox.ResourceMetadataPath, "", 200,
+			`"resource":"` + c.SiteURL + inbox.ResourcePath + `"`},
 		{http.MethodGet, inbox.ServerMetadataPath, "", 200, `"issuer":"` + c.SiteURL + `"`},
 		{http.MethodPost, inbox.TokenPath, "", 400, `"error":"unsupported_grant_type"`},
 		{http.MethodPost, inbox.ResourcePath, "", 401, inbox.ResourceMetadataPath},

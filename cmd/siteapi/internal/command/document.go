@@ -79,7 +79,8 @@ func (r *document) flags(c *cobra.Command) {
 	f := c.Flags()
 	if r.op.Command.File {
 		f.BoolVar(&r.xlsx, "xlsx", false, "write a workbook for people instead of CSV for programs")
-		f.StringVar(&r.language, "language", string(schema.DefaultLocale), "language of the headings of a workbook")
+		f.StringVar(&r.language, "language", string(schema.DefaultLocale),
+			"language of the headings of a workbook")
 	} else {
 		f.BoolVar(&r.json, "json", false, "print JSON for other programs")
 		if len(r.op.Command.Columns) > 0 {
@@ -258,7 +259,8 @@ func parseValue(def *ast.Definition, given string) (any, error) {
 		var n json.Number
 		name, value, _ := strings.Cut(given, "=")
 		if json.Unmarshal([]byte(value), &n) != nil {
-			return nil, fmt.Errorf("must be a %s and a %s, joined by =", def.Fields[0].Name, def.Fields[1].Name)
+			return nil, fmt.Errorf("must be a %s and a %s, joined by =",
+				def.Fields[0].Name, def.Fields[1].Name)
 		}
 		return map[string]any{def.Fields[0].Name: name, def.Fields[1].Name: n}, nil
 

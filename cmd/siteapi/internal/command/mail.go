@@ -24,13 +24,15 @@ func (d commands) mailCommands() *cobra.Command {
 	settings := append(databaseSettings(), "CMS_DRIVER", "CONTENT_TYPES", "LOGO_HOSTS",
 		"SITE_URL", "ADMIN_PAGE", "SMTP_URL", "MAIL_FROM")
 
-	preview := d.command("preview", "write a mail about a lead to an .eml file without sending it", settings, previewMail,
+	preview := d.command("preview", "write a mail about a lead to an .eml file without sending it",
+		settings, previewMail,
 		"siteapi mail preview --lead LR4LB5AK --locale es --drafts --output mail.eml")
 	preview.Flags().String("lead", "", "id, PDF reference or address of the `lead`")
 	_ = preview.MarkFlagRequired("lead")
 	preview.Flags().String("mail", "visitor", "the `mail`: visitor or sales")
 	preview.Flags().String("locale", "", "`language` of the mail; default: that of the lead")
-	preview.Flags().Bool("drafts", false, "show the current texts and settings of the CMS, also unpublished ones")
+	preview.Flags().Bool("drafts", false,
+		"show the current texts and settings of the CMS, also unpublished ones")
 	outputFlags(preview.Flags(), "`file` to write, readable only by you; default: standard output")
 
 	test := d.command("test", "send the visitor's mail about a sample lead", settings, testMail,

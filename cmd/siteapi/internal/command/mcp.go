@@ -19,7 +19,8 @@ func (d commands) mcpCommand() *cobra.Command {
 	tools := slices.DeleteFunc(slices.Clone(d.operations), func(op *operations.Operation) bool {
 		return op.Tool == nil || op.Tool.Audience != operations.Operator
 	})
-	command := d.command("mcp", "serve operators' tools to an assistant on this machine", settingsOf(tools...),
+	command := d.command("mcp", "serve operators' tools to an assistant on this machine",
+		settingsOf(tools...),
 		func(ctx context.Context, c *call) error { return c.serveTools(ctx, tools) },
 		"siteapi mcp")
 	command.Long = "Serves operators' tools with the Model Context Protocol on standard input and output,\n" +
@@ -35,7 +36,12 @@ func (c *call) serveTools(ctx context.Context, tools []*operations.Operation) er
 		return err
 	}
 
-	options := mcp.Options{Operations: tools, Executor: exec, Version: c.commands.version, Settings: c.settings}
+	options := mcp.Options{
+		Operations: tools,
+		Executor:   exec,
+		Version:    c.commands.version,
+		Settings:   c.settings,
+	}
 	server := mcp.NewServer(options, schema.RoleAdmin)
 	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {

@@ -140,7 +140,8 @@ func (c *call) clearPDFs(ctx context.Context, idle bool) (int, error) {
 	i := slices.IndexFunc(c.commands.operations, func(op *operations.Operation) bool {
 		return op.Root.Name == "clearCache"
 	})
-	response, problem := c.service.Run(ctx, c.commands.operations[i], map[string]any{"pattern": lead.PDFKeys + "*"})
+	response, problem := c.service.Run(ctx, c.commands.operations[i],
+		map[string]any{"pattern": lead.PDFKeys + "*"})
 	if problem != nil {
 		if _, dialing := errors.AsType[*net.OpError](problem.Err); dialing && idle {
 			return 0, nil

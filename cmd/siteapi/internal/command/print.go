@@ -78,7 +78,8 @@ func (r *document) printFields(w io.Writer, path string, set ast.SelectionSet, v
 		rows, isList := v.([]any)
 		table := listing{name, leaves(f.SelectionSet, ""), rows}
 		table.columns = slices.DeleteFunc(table.columns, func(column string) bool {
-			return !slices.ContainsFunc(rows, func(row any) bool { return r.cell(operations.At(row, column)) != "" })
+			return !slices.ContainsFunc(rows,
+				func(row any) bool { return r.cell(operations.At(row, column)) != "" })
 		})
 
 		switch {
@@ -191,8 +192,8 @@ func (r *document) printCSV(w io.Writer, tables []listing) error {
 	return out.Error()
 }
 
-// cell returns the text of a value: a time in TIME_ZONE, in CSV with its offset, an amount with its currency, and
-// a range without a price as "to be agreed".
+// cell returns the text of a value: a time in TIME_ZONE, in CSV with its offset, an
+// amount with its currency, and a range without a price as "to be agreed".
 func (r *document) cell(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -186,7 +186,8 @@ func (r *document) outcome(response json.RawMessage) error {
 
 	switch {
 	case !isEmpty(value, command.Failure):
-		return fmt.Errorf("the command was only partly executed: see %q, and run it again later", command.Failure)
+		return fmt.Errorf("the command was only partly executed: see %q, and run it again later",
+			command.Failure)
 	case isEmpty(value, path) != wantsEmpty || path == "":
 		return nil
 	case r.arguments[argDryRun] == true:

@@ -90,7 +90,8 @@ func (s Service) Run(
 	ctx context.Context, op *operations.Operation, variables map[string]any,
 ) (json.RawMessage, *schema.Error) {
 	failed := func(err error) (json.RawMessage, *schema.Error) {
-		return nil, schema.Unavailable(fmt.Sprintf("The request to the service at %s failed: %v.", s.Address, err), err)
+		return nil, schema.Unavailable(fmt.Sprintf("The request to the service at %s failed: %v.",
+			s.Address, err), err)
 	}
 
 	query := url.Values{}

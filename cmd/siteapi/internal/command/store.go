@@ -62,7 +62,7 @@ func copyStore(ctx context.Context, c *call) (err error) {
 	}
 
 	old := systems.DatabasePath(c.settings)
-	c.printLine("%s keeps everybody, also who is erased from PostgreSQL later. Once the service runs on PostgreSQL, "+
-		"delete it, with %[1]s-wal and %[1]s-shm", old)
+	c.printLine("%s keeps everybody, also who is erased from PostgreSQL later. Once the service "+
+		"runs on PostgreSQL, delete it, with %[1]s-wal and %[1]s-shm", old)
 	return nil
 }

@@ -52,7 +52,8 @@ func (s *Settings) leadWebhook(v string) (string, error) {
 	}
 
 	ip, _ := netip.ParseAddr(u.Hostname()) // host names do not count as private
-	if u.Scheme != "https" && s.Environment != Development && !ip.IsPrivate() && !upstream.IsLocal(u.Hostname()) {
+	if u.Scheme != "https" && s.Environment != Development && !ip.IsPrivate() &&
+		!upstream.IsLocal(u.Hostname()) {
 		return v, errors.New("must begin with https://: it receives names and e-mail addresses")
 	}
 	return v, nil

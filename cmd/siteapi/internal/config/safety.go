@@ -70,7 +70,8 @@ func (s *Settings) checkSafety() {
 	s.checkTokens()
 	for _, item := range Table() {
 		if item.parser == "API" && inClear(s.values[item.Name]) {
-			s.refuseInProduction(item.Name, "must begin with https:// for another machine: a token is sent to it")
+			s.refuseInProduction(item.Name,
+				"must begin with https:// for another machine: a token is sent to it")
 		}
 	}
 
@@ -88,7 +89,8 @@ func (s *Settings) checkSafety() {
 	}
 
 	if samePort(s.ListenAddr, s.AdminAddr) {
-		s.refuse("ADMIN_ADDR", "must have another port than LISTEN_ADDR: one listener gets it, and the other can't start")
+		s.refuse("ADMIN_ADDR",
+			"must have another port than LISTEN_ADDR: one listener gets it, and the other can't start")
 	}
 	if s.CDNMaxAge > unpurgedMax && len(s.PurgeURLs) == 0 {
 		s.refuse("CDN_MAX_AGE",
@@ -102,7 +104,8 @@ func (s *Settings) checkSafety() {
 	if s.MCPSignIn && !s.MCP {
 		s.refuse("MCP_SIGN_IN", "needs MCP=on")
 	}
-	if site, err := url.Parse(s.SiteURL); s.MCPSignIn && (err != nil || site.Path != "" || inClear(s.SiteURL)) {
+	if site, err := url.Parse(s.SiteURL); s.MCPSignIn &&
+		(err != nil || site.Path != "" || inClear(s.SiteURL)) {
 		s.refuse("SITE_URL", "must be an https address without a path with MCP_SIGN_IN=on: "+
 			"the metadata for assistants is at its root")
 	}
@@ -143,7 +146,8 @@ func (s *Settings) checkTokens() {
 	}
 
 	for i, t := range s.NamedTokens {
-		if slices.ContainsFunc(s.NamedTokens[:i], func(o request.OperatorToken) bool { return o.Token == t.Token }) {
+		if slices.ContainsFunc(s.NamedTokens[:i],
+			func(o request.OperatorToken) bool { return o.Token == t.Token }) {
 			s.refuse("ADMIN_TOKENS", "has one token twice: give each operator another")
 		}
 	}
@@ -166,7 +170,8 @@ func (s *Settings) checkTokens() {
 			case slices.Contains(known, value):
 				s.refuseInProduction(item.Name, "contains the well-known development token: replace it")
 			case item.token && other != "" && other != item.Name:
-				s.refuseInProduction(item.Name, "contains a token of "+other+": set another, so that each has one purpose")
+				s.refuseInProduction(item.Name,
+					"contains a token of "+other+": set another, so that each has one purpose")
 			case slices.Contains(long, item.Name) && len(value) < 16 && s.Environment != Development:
 				s.refuse(item.Name, "is easy to guess: use at least 16 characters, "+
 					"for instance from `openssl rand -hex 32`")

@@ -46,7 +46,8 @@ func compressible(contentType string) bool {
 // would reveal secrets to an attacker who controls a part of them. Event streams are not,
 // as compression would delay events.
 func acceptedCodings(r *http.Request) (codings []string) {
-	if r.Header["Authorization"] != nil || r.URL.Path == inbox.GraphQLPath || r.URL.Path == inbox.WorkbookPath ||
+	if r.Header["Authorization"] != nil || r.URL.Path == inbox.GraphQLPath ||
+		r.URL.Path == inbox.WorkbookPath ||
 		strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
 		return nil
 	}

@@ -173,7 +173,8 @@ func allowMethods(h, asked http.Header) {
 		list := strings.Join(asked.Values("Access-Control-Request-Headers"), ",")
 		for name := range strings.SplitSeq(list, ",") {
 			name = strings.TrimSpace(name)
-			if len(list) <= maxAskedHeaders && headerName.MatchString(name) && !strings.EqualFold(name, headerPreview) {
+			if len(list) <= maxAskedHeaders && headerName.MatchString(name) &&
+				!strings.EqualFold(name, headerPreview) {
 				names += ", " + name
 			}
 		}

@@ -65,7 +65,8 @@ func (s *Server) newRoutes() *http.ServeMux {
 		}
 	}
 	for _, path := range []string{
-		inbox.Path, inbox.Path + "/", inbox.OperatorPath, inbox.GraphQLPath, inbox.LoginPath, inbox.CallbackPath,
+		inbox.Path, inbox.Path + "/", inbox.OperatorPath, inbox.GraphQLPath, inbox.LoginPath,
+		inbox.CallbackPath,
 		inbox.AssistantPath, inbox.WorkbookPath,
 	} {
 		mux.Handle(path, operators)

@@ -56,7 +56,8 @@ func (s *SignIn) clientOf(ctx context.Context, id string) (client, error) {
 	}
 
 	u, err := url.Parse(id)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" || len(u.Path) < 2 {
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" ||
+		len(u.Path) < 2 {
 		return client{}, errors.New("client_id is not the https address of a metadata document")
 	}
 	hosts, err := upstream.ParseAllowedHosts(s.MCPClients)
@@ -88,7 +89,8 @@ func (s *SignIn) clientOf(ctx context.Context, id string) (client, error) {
 	var c client
 	if resp.Status != http.StatusOK || resp.Decode(&c) != nil || c.ID != id || len(c.RedirectURIs) == 0 ||
 		c.AuthMethod != "" && c.AuthMethod != "none" {
-		return client{}, errors.New("the metadata document is not one of a client without a secret with this client_id")
+		return client{},
+			errors.New("the metadata document is not one of a client without a secret with this client_id")
 	}
 	c.Name = cmp.Or(shownName(c.Name), u.Host)
 	if life := min(maxAge(resp.Header), documentLife); life > 0 {
@@ -154,13 +156,15 @@ func (c client) redirects(to string) bool {
 // browserSchemes are the schemes that a browser itself interprets.
 func browserSchemes() []string {
 	return []string{
-		"", "javascript", "data", "file", "blob", "filesystem", "about", "vbscript", "view-source", "ftp", "ws", "wss",
+		"", "javascript", "data", "file", "blob", "filesystem", "about", "vbscript", "view-source",
+		"ftp", "ws", "wss",
 	}
 }
 
 // formTarget returns the source in a content policy that allows a form to lead to an address.
 func formTarget(u *url.URL) string {
-	if u.Scheme != "http" && u.Scheme != "https" || strings.Contains(u.Hostname(), ":") { // policies have no IPv6
+	if u.Scheme != "http" && u.Scheme != "https" ||
+		strings.Contains(u.Hostname(), ":") { // policies have no IPv6
 		return u.Scheme + ":"
 	}
 	return u.Scheme + "://" + u.Host

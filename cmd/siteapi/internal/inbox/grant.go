@@ -64,7 +64,9 @@ func (g grant) token(key, kind string, generation int) string {
 
 // find returns the grant of a token of a kind, and the key and the generation of the token.
 // It returns UNAUTHENTICATED if there is none.
-func (s *SignIn) find(ctx context.Context, token, kind string) (l store.Login, g grant, key string, of int, err error) {
+func (s *SignIn) find(
+	ctx context.Context, token, kind string,
+) (l store.Login, g grant, key string, of int, err error) {
 	key, rest, _ := strings.Cut(token, ".")
 	number, _, _ := strings.Cut(rest, ".")
 	of, err = strconv.Atoi(number)
@@ -261,8 +263,9 @@ func (s *SignIn) AssistantHandlers() map[string]http.Handler {
 		"resource_name":            "siteapi",
 	}
 	server := map[string]any{
-		"issuer":                                s.SiteURL,
-		"authorization_endpoint":                strings.TrimSuffix(s.OIDCRedirectURL, CallbackPath) + AssistantPath,
+		"issuer": s.SiteURL,
+		"authorization_endpoint": strings.TrimSuffix(s.OIDCRedirectURL, CallbackPath) +
+			AssistantPath,
 		"token_endpoint":                        s.SiteURL + TokenPath,
 		"scopes_supported":                      []string{offlineAccess},
 		"response_types_supported":              []string{"code"},

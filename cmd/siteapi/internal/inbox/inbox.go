@@ -54,7 +54,10 @@ type handler struct{ Options }
 // New returns the handler of [Path] and all paths below it.
 func New(o Options) http.Handler {
 	h := &handler{o}
-	login := rest.Methods{http.MethodPost: http.HandlerFunc(h.logIn), http.MethodDelete: http.HandlerFunc(h.logOut)}
+	login := rest.Methods{
+		http.MethodPost:   http.HandlerFunc(h.logIn),
+		http.MethodDelete: http.HandlerFunc(h.logOut),
+	}
 
 	mux := http.NewServeMux()
 	if o.SignIn != nil {
@@ -134,7 +137,8 @@ func writeOperator(w http.ResponseWriter, o request.Operator) {
 	if !strings.Contains(address, "@") {
 		address = ""
 	}
-	request.WriteJSON(w, http.StatusOK, map[string]any{"role": o.Role, "roles": o.Role.Included(), "email": address})
+	request.WriteJSON(w, http.StatusOK,
+		map[string]any{"role": o.Role, "roles": o.Role.Included(), "email": address})
 }
 
 // logOut ends a login and removes its cookie. It returns the address at which the person also
@@ -223,7 +227,11 @@ func sign(token, text string) string {
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	coded, ok := errors.AsType[*schema.Error](err)
 	if !ok {
-		coded = &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side.", Err: err}
+		coded = &schema.Error{
+			Code:    schema.CodeInternal,
+			Message: "Something went wrong on our side.",
+			Err:     err,
+		}
 	}
 	rest.WriteProblem(w, r, coded)
 }

@@ -283,7 +283,9 @@ func (s *SignIn) account(w http.ResponseWriter, r *http.Request, a attempt) (acc
 	return found, err
 }
 
-func (s *SignIn) setCookie(w http.ResponseWriter, name, value string, life time.Duration, site http.SameSite) {
+func (s *SignIn) setCookie(
+	w http.ResponseWriter, name, value string, life time.Duration, site http.SameSite,
+) {
 	setCookie(w, name, value, life, site, strings.HasPrefix(s.OIDCRedirectURL, "https://"))
 }
 
@@ -318,7 +320,8 @@ func (s *SignIn) redeem(
 	raw, _ := token.Extra("id_token").(string)
 	id, err := provider.Verifier(&oidc.Config{ClientID: s.OIDCClientID}).Verify(ctx, raw)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "fetching keys"): // the library has no error type for this
+	// The library has no error type for this.
+	case err != nil && strings.Contains(err.Error(), "fetching keys"):
 		return account{}, unavailable(err)
 	case err != nil:
 		return account{}, refused(err)

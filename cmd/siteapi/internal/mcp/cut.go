@@ -52,7 +52,8 @@ func shorten(value any, path string, excess, offset int, pages bool) (shorter an
 				largest = name
 			}
 		}
-		v[largest], note = shorten(v[largest], strings.TrimPrefix(path+"."+largest, "."), excess, offset, pages)
+		v[largest], note = shorten(v[largest], strings.TrimPrefix(path+"."+largest, "."), excess,
+			offset, pages)
 		if edges, ok := v["edges"].([]any); ok && largest == "edges" && len(edges) > 0 {
 			last, _ := edges[len(edges)-1].(map[string]any)
 			v["pageInfo"] = map[string]any{"hasNextPage": true, "endCursor": last["cursor"]}

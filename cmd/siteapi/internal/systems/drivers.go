@@ -95,8 +95,8 @@ func (o Opener) cmsDrivers() map[string]driver[CMS] {
 			},
 			perSecond: 20,
 			remedy: "check SANITY_PROJECT_ID, SANITY_DATASET, SANITY_API_VERSION and SANITY_API_URL " +
-				"(404: one of them is wrong), whether SANITY_TOKEN is valid and has the role Editor (401, 403), " +
-				"and the plan of the project",
+				"(404: one of them is wrong), whether SANITY_TOKEN is valid and has the role Editor " +
+				"(401, 403), and the plan of the project",
 			copies: "the history of the CMS",
 		},
 	}
@@ -120,8 +120,8 @@ func (o Opener) crmDrivers() map[string]driver[CRM] {
 			}), nil
 		},
 		perSecond: 5,
-		remedy: "check whether HUBSPOT_TOKEN is valid and has the scopes in the driver's manual (401, 403), " +
-			"HUBSPOT_API_VERSION and HUBSPOT_API_URL (404, 405, 410: one of them is wrong), " +
+		remedy: "check whether HUBSPOT_TOKEN is valid and has the scopes in the driver's manual " +
+			"(401, 403), HUBSPOT_API_VERSION and HUBSPOT_API_URL (404, 405, 410: one of them is wrong), " +
 			"and the plan of the account",
 		copies: "what HubSpot keeps: contacts that people deleted, for 90 days; " +
 			"deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
@@ -160,7 +160,8 @@ func (o Opener) mailDrivers() map[string]driver[mail.Sender] {
 					Observe: o.Metrics.Call,
 				}), nil
 			},
-			remedy: "check host, port, user and password in SMTP_URL, its certificate, MAIL_FROM and SALES_MAIL_TO",
+			remedy: "check host, port, user and password in SMTP_URL, its certificate, MAIL_FROM " +
+				"and SALES_MAIL_TO",
 			copies: "sent mails in the mailboxes of the visitor and of SALES_MAIL_TO",
 			sends:  true,
 		},

@@ -108,8 +108,9 @@ func CopyNotice(s *config.Settings) (detail, advice string) {
 	at := m.At.Format(time.RFC3339)
 	return "DATA_DIR is a backup of " + at + ", so what was erased since then is back, " +
 			"and consents that were withdrawn count as given",
-		fmt.Sprintf("`%s siteapi audit list --action erased --since %s` lists these leads: erase them again, "+
-			"withdraw the consents that it lists with `--action withdrawn`, then delete %s", former, at, path)
+		fmt.Sprintf("`%s siteapi audit list --action erased --since %s` lists these leads: erase "+
+			"them again, withdraw the consents that it lists with `--action withdrawn`, then "+
+			"delete %s", former, at, path)
 }
 
 // markServer records that a service on PostgreSQL uses DATA_DIR.
@@ -151,7 +152,8 @@ func (d *Database) giveUpSpare() bool {
 	if d.lock == nil || free(s) >= spareSize || os.Remove(filepath.Join(s.DataDir, spareFile)) != nil {
 		return false
 	}
-	d.opener.Log.Warn().Msg("the disk of DATA_DIR is full: its spare file was removed, so that leads can be read. Free some space")
+	d.opener.Log.Warn().Msg("the disk of DATA_DIR is full: its spare file was removed, so that " +
+		"leads can be read. Free some space")
 	return true
 }
 

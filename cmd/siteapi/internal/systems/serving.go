@@ -62,7 +62,8 @@ func checkContent(s *config.Settings, wrong config.Problems) config.Problems {
 	case errors.Is(err, fs.ErrNotExist) && !production:
 		return wrong // the first start creates the file
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse("CMS_FILE", "is required in production, as %s does not exist: %s", s.ContentPath(), remedy)
+		return refuse("CMS_FILE", "is required in production, as %s does not exist: %s",
+			s.ContentPath(), remedy)
 	case err != nil:
 		return refuse("CMS_FILE", "cannot be read: %w", err)
 	case production && cmsfile.IsSample(content):

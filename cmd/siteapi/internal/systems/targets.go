@@ -52,7 +52,8 @@ func (o Opener) LeadWebhook() (queue.Send, error) {
 		if t.Event() == lead.Corrected {
 			event.Email = t.Address()
 		}
-		return webhook.Notify(ctx, t.Event(), t.Number(), t.At(), event, leadmail.Link(o.inboxURL(), reference))
+		return webhook.Notify(ctx, t.Event(), t.Number(), t.At(), event,
+			leadmail.Link(o.inboxURL(), reference))
 	}, nil
 }
 

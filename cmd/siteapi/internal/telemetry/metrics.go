@@ -197,7 +197,8 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 		if g.Unusable(kind) {
 			unusable = 1
 		}
-		set(name+"_unusable", "Whether the published document is invalid, so that the last valid one is in force.",
+		set(name+"_unusable", "Whether the published document is invalid, so that the last valid "+
+			"one is in force.",
 			unusable, nil)
 	}
 
@@ -209,7 +210,8 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	if g.Pulled != nil {
 		if at, err := g.Pulled(ctx); err == nil && !at.IsZero() {
 			set("crm_pull_seconds",
-				"Time since the last pull of outcomes from the CRM; before the first, age of the oldest lead.",
+				"Time since the last pull of outcomes from the CRM; before the first, age of the "+
+					"oldest lead.",
 				age(at), nil)
 		}
 	}
@@ -233,8 +235,10 @@ func (g Gauges) collectLeads(
 
 	set("leads_in_review", "Leads in review.", float64(number), nil)
 	set("lead_in_review_seconds", "Age of the oldest lead in review, or 0.", age(oldest), nil)
-	set("deletion_requests", "Leads whose visitors asked for the deletion and wait for an answer.", float64(deletions), nil)
-	set("deletion_request_seconds", "Age of the oldest request for deletion without an answer, or 0.", age(asked), nil)
+	set("deletion_requests", "Leads whose visitors asked for the deletion and wait for an answer.",
+		float64(deletions), nil)
+	set("deletion_request_seconds", "Age of the oldest request for deletion without an answer, or 0.",
+		age(asked), nil)
 	for _, n := range counts {
 		labels := prometheus.Labels{"target": string(n.Target), "state": string(n.State)}
 		set("deliveries", "Deliveries that have not succeeded.", float64(n.Number), labels)
@@ -243,7 +247,8 @@ func (g Gauges) collectLeads(
 			age(n.Oldest), labels)
 	}
 	set("visitor_mail_stuck_seconds",
-		"Age of the oldest mail to a visitor if mails to several domains, or one for hours, do not arrive, or 0.",
+		"Age of the oldest mail to a visitor if mails to several domains, or one for hours, do not "+
+			"arrive, or 0.",
 		age(stuck.Since), nil)
 	for _, b := range backlogs {
 		set("edge_behind_seconds",
