@@ -52,24 +52,32 @@ func (s *Store) ClaimMail(
 	return over, until, err
 }
 
+// CountMails returns how many mails were sent to an address in [AddressWindow]. The address
+// is a keyed hash.
+func (s *Store) CountMails(ctx context.Context, address string, now time.Time) (int, error) {
+	return countMails(ctx, s.db, address, now)
+}
+
+func countMails(ctx context.Context, db DB, address string, now time.Time) (int, error) {
+	return one[int](ctx, db, "counting mails", `SELECT count(*) FROM visitor_mails
+WHERE address = $1 AND sent_at > $2`, address, now.Add(-AddressWindow))
+}
+
 func claimMail(
 	ctx context.Context, tx Tx, c MailClaim,
 ) (over lead.NoMailReason, until time.Time, err error) {
 	type row struct {
 		Network     string
 		Sent, Waits bool
-		ToAddress   int
 	}
 	mail, err := one[row](ctx, tx, "finding the mail", `SELECT coalesce(max(network), '') AS network,
-coalesce(max(sent_at), 0) > 0 AS sent, coalesce(max(address), '') <> '' AS waits,
-(SELECT count(*) FROM visitor_mails WHERE address = $3 AND sent_at > $4) AS to_address
-FROM visitor_mails WHERE lead_id = $1 AND sending = $2`,
-		c.LeadID, c.Sending, c.Address, c.Now.Add(-AddressWindow))
-	switch {
-	case err != nil || mail.Sent:
+coalesce(max(sent_at), 0) > 0 AS sent, coalesce(max(address), '') <> '' AS waits
+FROM visitor_mails WHERE lead_id = $1 AND sending = $2`, c.LeadID, c.Sending)
+	if err != nil || mail.Sent {
 		return "", until, err
-	case mail.ToAddress >= MailsPerAddress:
-		return lead.AddressLimit, until, nil
+	}
+	if n, err := countMails(ctx, tx, c.Address, c.Now); err != nil || n >= MailsPerAddress {
+		return lead.AddressLimit, until, err
 	}
 
 	if c.PerHour > 0 && mail.Network != "" {

@@ -8,6 +8,7 @@ import (
 	"context"
 	netmail "net/mail"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -57,6 +58,16 @@ func (s *Service) addressHash(ctx context.Context, address string) (string, erro
 		local, domain = strings.ReplaceAll(local, ".", ""), "@gmail.com"
 	}
 	return s.Store.Hash(ctx, "address", local+domain)
+}
+
+// IsFull reports whether an address got as many mails as it may in [store.AddressWindow].
+func (s *Service) IsFull(ctx context.Context, address string) (bool, error) {
+	hash, err := s.addressHash(ctx, address)
+	if err != nil {
+		return false, err
+	}
+	n, err := s.Store.CountMails(ctx, hash, time.Now())
+	return n >= store.MailsPerAddress, err
 }
 
 // NetworkHash returns the keyed hash of a client's network, or an empty text if visitors

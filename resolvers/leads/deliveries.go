@@ -1,6 +1,7 @@
 package leads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -139,6 +140,9 @@ func (r *Resolver) ResendLead(
 		case !r.Queue.DeliversTo(target):
 			return false, schema.BadRequest("Nothing is delivered to this target: it is not set up.")
 		}
+		if err := r.checkLimit(ctx, l, target, email); err != nil {
+			return false, err
+		}
 
 		err := r.resend(ctx, l.ID, target, email)
 		if errors.Is(err, store.ErrUnderWay) && email == "" {
@@ -150,6 +154,22 @@ func (r *Resolver) ResendLead(
 		}
 		return err == nil, err
 	})
+}
+
+// checkLimit refuses to send a mail that has arrived to its visitor again, perhaps at a
+// corrected address, if the address got all its mails: the delivery would end as one not sent.
+func (r *Resolver) checkLimit(ctx context.Context, l lead.Lead, target lead.Target, email string) error {
+	for _, d := range l.Deliveries {
+		if target != lead.VisitorMail || d.Target != target || d.State != lead.Delivered {
+			continue
+		}
+		full, err := r.Mails.IsFull(ctx, cmp.Or(email, d.Recipient, l.Contact.Email))
+		if err == nil && full {
+			err = schema.BadRequest("The mail has arrived, and is not sent again now. " + lead.AddressLimit.Words())
+		}
+		return err
+	}
+	return nil
 }
 
 // resend delivers a lead to a target again and records it in the audit. A non-empty email
@@ -229,7 +249,8 @@ func (r *Resolver) RetryDeliveries(
 }
 
 // retriable returns the deliveries with these ids and, if all is set, those that have not
-// arrived, which requires an admin.
+// arrived, which requires an admin. It refuses mails that have arrived: a person would get
+// each once more.
 func (r *Resolver) retriable(
 	ctx context.Context, ids []string, all bool, state []lead.DeliveryState, target *lead.Target,
 ) (list []lead.Delivery, err error) {
@@ -264,6 +285,13 @@ func (r *Resolver) retriable(
 			return nil, err
 		}
 		list = append(list, d)
+	}
+	for _, d := range list {
+		isMail := d.Target == lead.VisitorMail || d.Target == lead.SalesMail
+		if isMail && d.Event == lead.Created && d.State == lead.Delivered {
+			return nil, schema.BadRequest("The mail of " + lead.Reference(d.LeadID) +
+				" has arrived: `resendLead` sends it once more.")
+		}
 	}
 	return list, nil
 }

@@ -124,15 +124,17 @@ func (t *Tool) defaultValues() map[string]any {
 	return values
 }
 
-// merged returns the given values, with defaults for those that are missing, at any depth.
+// merged returns the given values, with defaults for those that are missing or blank, at any
+// depth.
 func merged(given, defaults map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, given)
 	for name, value := range defaults {
 		inner, isObject := value.(map[string]any)
 		was, wasObject := out[name].(map[string]any)
+		text, isText := out[name].(string)
 		switch {
-		case out[name] == nil:
+		case out[name] == nil, isText && schema.Clean(text) == "":
 			out[name] = value
 		case isObject && wasObject:
 			out[name] = merged(was, inner)

@@ -1,12 +1,14 @@
 package mail
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/integrations/store"
 )
 
 // The mail to sales about a visitor's second request refers to the first one.
@@ -83,4 +85,44 @@ func TestCorrectedAddress(t *testing.T) {
 	s.Prints("deliveries verify")
 	s.Prints(erase + typed)
 	s.Prints("leads list", "no leads")
+}
+
+// A mail that has arrived stays one that has arrived, whatever an operator asks for.
+func TestArrivedMailStaysArrived(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	const email = "ana@client.test"
+	id := s.submitFrom("thrice", email)
+	s.isDelivered(id)
+	refuses := func(args, want string) {
+		t.Helper()
+		if out, err := s.Command(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q: %s", args, err, want, out)
+		}
+	}
+	const arrived = "has arrived: `resendLead`"
+	for target, d := range s.Deliveries(id) {
+		if target == lead.VisitorMail || target == lead.SalesMail {
+			refuses(fmt.Sprint("deliveries retry ", d.ID), arrived)
+		}
+	}
+	refuses("deliveries retry --all --state delivered", arrived)
+
+	resend := "deliveries resend " + id + " --target visitor-mail"
+	for n := 2; n <= store.MailsPerAddress; n++ {
+		s.Prints(resend)
+		s.receives(email, n)
+		s.Reaches(id, lead.VisitorMail, lead.Delivered)
+	}
+	const full = "3 mails were already sent to this address"
+	refuses(resend, full)
+	refuses(resend+" --email Ana+tag@client.test", full)
+	if d := s.Deliveries(id)[lead.VisitorMail]; d.State != lead.Delivered || d.FinishedAt.IsZero() || s.noMailReason(id) != "" {
+		t.Errorf("the mail that arrived is %+v", d)
+	}
+	if n := len(s.mails(sales)); n != 1 {
+		t.Errorf("sales has %d mails", n)
+	}
+	s.Prints(resend + " --email other@client.test")
+	s.receives("other@client.test", 1)
 }
