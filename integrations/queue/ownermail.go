@@ -63,6 +63,9 @@ func (w *ownerWorker) Timeout(*river.Job[ownerArgs]) time.Duration {
 // failed too often or that was repeated without a confirmation is dropped. River stores
 // the output of a job at once.
 func (w *ownerWorker) Work(ctx context.Context, job *river.Job[ownerArgs]) error {
+	if wait := w.leaveTo(ctx, lead.SalesMail); wait > 0 {
+		return river.JobSnooze(wait)
+	}
 	h := &HandOvers{job: job.ID, parts: map[string]lead.HandOver{}}
 	_ = json.Unmarshal(job.Output(), &h.parts) // empty at first
 	h.save = func(ctx context.Context) error {

@@ -221,6 +221,9 @@ func Migrate[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], log z
 // Start delivers in the background until Stop is called.
 func (q *Queue) Start(ctx context.Context, h Handlers) error {
 	q.handlers = h
+	if err := q.noteTargets(ctx); err != nil {
+		return err
+	}
 	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("starting the queue: %w", err)
 	}

@@ -46,6 +46,35 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
+// An instance whose settings lack a target leaves its deliveries to the one that started last,
+// and ends them if that one lacks it as well.
+func TestTargetOfAnotherInstance(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db database) {
+		cms, webhook := newFake(accept), newFake(accept)
+		rejects := newFake(func(context.Context, string, int) error { return failure(upstream.Rejected) })
+		former, current := options(cms.send), options(cms.send)
+		former.deliver(rejects.send, queue.TargetConfig{Name: lead.Webhook, MaxWorkers: 4, Off: true})
+		current.deliver(webhook.send, queue.TargetConfig{Name: lead.Webhook, MaxWorkers: 1})
+
+		first, second := db(t, former), db(t, current)
+		first.start(t)
+		second.start(t)
+		second.add(t, ids(20)...)
+		for _, id := range ids(20) {
+			second.waitForTarget(t, id, lead.Webhook, lead.Delivered)
+		}
+		if calls, _ := rejects.total(); calls != 0 {
+			t.Errorf("the instance without the target ended %d deliveries", calls)
+		}
+
+		second.stop(t, time.Minute)
+		third := db(t, former)
+		third.start(t)
+		second.add(t, "late")
+		third.waitForTarget(t, "late", lead.Webhook, lead.Failed)
+	})
+}
+
 // Transient failures are retried, a rejection fails at once, and no stored error contains
 // personal data.
 func TestFaults(t *testing.T) {

@@ -1,11 +1,16 @@
 package queue
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"siteapi/integrations/lead"
 )
 
 // target is the state of a target in this process. Each instance learns of a rate limit
@@ -17,6 +22,39 @@ type target struct {
 
 	mu    sync.Mutex // guards pause
 	pause targetPause
+}
+
+// targetsNote is the name of the note with the targets of the service that started last.
+const targetsNote = "targets"
+
+const (
+	leftWait   = 10 * time.Second
+	leftReason = "this instance has no settings for it, but the service that started last has"
+)
+
+// noteTargets notes the targets of this process, which starts.
+func (q *Queue) noteTargets(ctx context.Context) error {
+	var on []string
+	for name, t := range q.targets {
+		if !t.Off {
+			on = append(on, string(name))
+		}
+	}
+	return q.Store.SetNote(ctx, targetsNote, strings.Join(on, " "))
+}
+
+// leaveTo returns how long a delivery to a target that is off in this process waits for
+// another: 0 if the service that started last does not deliver to it either. Otherwise an
+// instance that has yet to restart with new settings would end it.
+func (q *Queue) leaveTo(ctx context.Context, name lead.Target) time.Duration {
+	if t := q.targets[name]; t == nil || !t.Off {
+		return 0
+	}
+	note, err := q.Store.Note(ctx, targetsNote)
+	if err != nil || slices.Contains(strings.Fields(note), string(name)) {
+		return leftWait
+	}
+	return 0
 }
 
 // targetPause is a period without deliveries to a target. The zero value is over.

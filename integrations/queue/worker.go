@@ -74,6 +74,10 @@ func (w *worker) attempt(ctx context.Context, t *target, l *lead.Lead, d *lead.D
 		w.postpone(d, p)
 		return
 	}
+	if wait := w.leaveTo(ctx, t.Name); wait > 0 {
+		w.postpone(d, targetPause{until: time.Now().Add(wait), reason: leftReason})
+		return
+	}
 
 	began := time.Now()
 	try := newTry(w.Store, l, *d)

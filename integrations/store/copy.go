@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"siteapi/integrations/lead"
 )
@@ -16,12 +17,33 @@ type Copied struct {
 	Rows  int64
 }
 
+// copyNote is the name of the note of a copy in its target: the time at which it was complete,
+// or copyUnderWay.
+const (
+	copyNote     = "copy"
+	copyUnderWay = "under way"
+)
+
+// ErrIncomplete means that a copy into the database was interrupted.
+var ErrIncomplete = errors.New("a copy into it was interrupted, so leads and deliveries are missing: " +
+	"create it anew, and repeat `siteapi store copy`")
+
+// CopiedAt returns the time of the copy into this database, or an empty text if there was none.
+// It returns [ErrIncomplete] after an interrupted copy.
+func (s *Store) CopiedAt(ctx context.Context) (string, error) {
+	at, err := s.Note(ctx, copyNote)
+	if at == copyUnderWay {
+		err = ErrIncomplete
+	}
+	return at, err
+}
+
 // ErrNotEmpty means that a database already has data.
 var ErrNotEmpty = errors.New("it is not empty")
 
 // CopyTo copies all tables of a SQLite database into an empty database and counts their
 // rows. Nothing may write to the source meanwhile. Each delivery that has not ended gets
-// a job in the target. After an error the target must be created anew.
+// a job in the target. After an error the target must be created anew: it can't be opened.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (copied []Copied, err error) {
 	// The other tables belong to the processes that use a database and are not copied.
 	tables, err := all[string](ctx, s.db, "listing the tables", `SELECT name FROM sqlite_master
@@ -40,6 +62,9 @@ AND name NOT IN ('lead_changes', 'pulse', 'store_migrations') ORDER BY name <> '
 			return nil, fmt.Errorf("%w: its table %s has %d rows", ErrNotEmpty, table, rows)
 		}
 	}
+	if err := to.SetNote(ctx, copyNote, copyUnderWay); err != nil {
+		return nil, err
+	}
 	for _, table := range tables {
 		n, err := s.copyTable(ctx, to, table)
 		if err != nil {
@@ -47,7 +72,7 @@ AND name NOT IN ('lead_changes', 'pulse', 'store_migrations') ORDER BY name <> '
 		}
 		copied = append(copied, Copied{table, n})
 	}
-	return copied, nil
+	return copied, to.SetNote(ctx, copyNote, time.Now().UTC().Format(time.RFC3339))
 }
 
 // filled reports whether a table has rows even in a database without data.
@@ -64,7 +89,11 @@ WHERE NOT (name = 'id' AND type = 'INTEGER' AND $1 IN ('deliveries', 'lead_notes
 		return 0, err
 	}
 	if filled(table) {
-		if _, err := to.db.Exec(ctx, "DELETE FROM "+table); err != nil {
+		own := ""
+		if table == "service_notes" {
+			own = " WHERE name <> '" + copyNote + "'"
+		}
+		if _, err := to.db.Exec(ctx, "DELETE FROM "+table+own); err != nil {
 			return 0, err
 		}
 	}

@@ -87,6 +87,10 @@ func TestCopyKeepsItsTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if at, err := empty.CopiedAt(t.Context()); err != nil || at == "" {
+		t.Errorf("the copy was complete at %q, %v", at, err)
+	}
+
 	target := storetest.PostgreSQL(server.NewDatabase(t))
 	to := target.MustOpen(t, &storetest.Jobs{})
 	for _, c := range copied {

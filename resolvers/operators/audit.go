@@ -64,8 +64,8 @@ func (r *Resolver) Record(
 const repeatedReads = 15 * time.Minute
 
 // RecordShown records that a lead, or a page of leads, was read, if the response contains
-// personal data. A lead that the same operator read less than repeatedReads ago gets no
-// second entry. If the database cannot be written, for example because the disk is full,
+// personal data. A lead that the same operator read less than repeatedReads ago, by the
+// same assistant or without one, gets no second entry. If the database cannot be written, for example because the disk is full,
 // the read succeeds and the entry is only in the log.
 func (r *Resolver) RecordShown(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
@@ -82,7 +82,7 @@ func (r *Resolver) RecordShown(
 			return err
 		}
 		for _, e := range latest {
-			if e.Actor == entry.Actor && e.Action == entry.Action &&
+			if e.Actor == entry.Actor && e.Action == entry.Action && e.Detail == entry.Detail &&
 				entry.At.Sub(e.At).Abs() < repeatedReads {
 				return nil
 			}
@@ -105,14 +105,14 @@ func (r *Resolver) RecordShown(
 	return nil
 }
 
-// loggedActor returns the actor of an audit entry for the log. A subject that must not be
-// logged, such as an e-mail address, is replaced by the beginning of its SHA-256, which
-// still distinguishes it from others.
+// loggedActor returns the actor of an audit entry for the log. The subject of an account, and
+// an e-mail address, is replaced by the beginning of its SHA-256, which still distinguishes
+// it from others.
 func loggedActor(actor string) string {
-	if upstream.Redact(actor) == actor {
+	subject, isAccount := strings.CutPrefix(actor, request.AccountPrefix)
+	if !isAccount && upstream.Redact(actor) == actor {
 		return actor
 	}
-	subject := strings.TrimPrefix(actor, request.AccountPrefix)
 	sum := sha256.Sum256([]byte(subject))
 	return request.AccountPrefix + "sha256-" + hex.EncodeToString(sum[:4])
 }

@@ -243,11 +243,12 @@ func (c settingsChecks) assistants(ctx context.Context, _ health.Warn) (string, 
 		return "", fmt.Errorf("%s %s is not answered by this service: status %d, without %s",
 			probe.method, c.SiteURL+probe.path, response.StatusCode(), probe.want)
 	}
-	return "assistants can sign in at " + c.SiteURL + inbox.ResourcePath, nil
+	return "assistants reach " + c.SiteURL + inbox.ResourcePath + "; for signing in, see sign-in", nil
 }
 
-// signIn fetches the endpoints of the operators' OpenID Connect provider.
-func (c settingsChecks) signIn(ctx context.Context, _ health.Warn) (string, error) {
+// signIn fetches the endpoints of the operators' OpenID Connect provider, and finds an address
+// to which it returns browsers that does not lead here.
+func (c settingsChecks) signIn(ctx context.Context, warn health.Warn) (string, error) {
 	if c.OIDCIssuer == "" {
 		return "", health.Skipped("single sign-on is off")
 	}
@@ -255,6 +256,17 @@ func (c settingsChecks) signIn(ctx context.Context, _ health.Warn) (string, erro
 	provider, err := inbox.Discover(ctx, c.Settings)
 	if err != nil {
 		return "", err
+	}
+
+	back := strings.TrimSuffix(c.OIDCRedirectURL, inbox.CallbackPath) + inbox.OperatorPath
+	response, err := ask(ctx, http.MethodGet, back, "", nil)
+	if err == nil && !strings.Contains(response.String(), string(schema.CodeUnauthenticated)) {
+		err = fmt.Errorf("the inbox does not answer at %s: status %d", back, response.StatusCode())
+	}
+	if err != nil {
+		warn("nobody can sign in where the provider returns browsers, as far as this machine sees: "+err.Error(),
+			"set OIDC_REDIRECT_URL to the address at which browsers reach the inbox: that of ADMIN_ADDR, "+
+				"or that of the site with ADMIN_PAGE=on")
 	}
 	return fmt.Sprintf("browsers are redirected to %s, with the scopes %s: %s",
 		provider.Endpoint().AuthURL, strings.Join(provider.OAuth.Scopes, " "), provider.ScopesFrom), nil
@@ -382,7 +394,8 @@ func (c settingsChecks) folder(_ context.Context, warn health.Warn) (string, err
 	}
 	if old := systems.OldDatabase(c.Settings); old != "" {
 		warn(old+" keeps everybody, also who is erased from PostgreSQL",
-			"delete it, with "+old+"-wal and "+old+"-shm, unless you may go back to it")
+			"if `siteapi store copy` has copied it to this DATABASE_URL, delete it, with "+old+"-wal and "+old+"-shm, "+
+				"unless you may go back to it; if not, its leads are nowhere else: copy it to an empty database")
 	}
 
 	f, err := os.CreateTemp(path, ".doctor-")

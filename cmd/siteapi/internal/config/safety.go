@@ -113,8 +113,10 @@ func (s *Settings) checkSafety() {
 	if s.OIDCIssuer == "" {
 		return
 	}
-	if !strings.HasSuffix(s.OIDCRedirectURL, callbackPath) {
-		s.refuse("OIDC_REDIRECT_URL", "must end in "+callbackPath+", and is required unless SITE_URL is set")
+	if back, err := url.Parse(s.OIDCRedirectURL); err != nil || back.Path != callbackPath ||
+		!strings.HasSuffix(s.OIDCRedirectURL, callbackPath) {
+		s.refuse("OIDC_REDIRECT_URL", "must be an address with the path "+callbackPath+
+			", and is required unless SITE_URL is set and has no path")
 	}
 	for name, address := range map[string]string{
 		"OIDC_ISSUER":       s.OIDCIssuer,

@@ -240,7 +240,8 @@ func (s *Server) admit(next http.Handler) http.Handler {
 	})
 }
 
-// limit counts a request, or returns the error of the exceeded limit.
+// limit counts a request, or returns the error of the exceeded limit. It does not count an
+// image or a frame in a page of another site, which would use up the attempts to sign in.
 func (s *Server) limit(r *http.Request, rec *record) *schema.Error {
 	weight := 1
 	if r.ContentLength < 0 || r.ContentLength > largeBody {
@@ -248,6 +249,9 @@ func (s *Server) limit(r *http.Request, rec *record) *schema.Error {
 	}
 
 	if s.RateLimits != nil {
+		if dest := r.Header.Get("Sec-Fetch-Dest"); inbox.SignsIn(r) && dest != "" && dest != "document" {
+			return schema.NewError(schema.CodeForbidden, "Only a person who opens this address signs in.")
+		}
 		if r.Pattern != inbox.ResourcePath { // EnterGrant counts these
 			client := ratelimit.Networks(request.CallerFrom(r.Context()).Address)[0].Name
 			if refused := s.InFlight.enter(rec, client, weight); refused != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/schema"
@@ -18,11 +19,14 @@ import (
 
 // writeError writes an error in the format of the request's endpoint.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
-	if strings.HasSuffix(r.URL.Path, GraphQLPath) {
+	switch {
+	case strings.HasSuffix(r.URL.Path, GraphQLPath):
 		graphqlhttp.WriteError(w, r, e)
-		return
+	case s.SignIn != nil && inbox.SignsIn(r):
+		s.SignIn.Refuse(w, r, e)
+	default:
+		s.REST.WriteError(w, r, e)
 	}
-	s.REST.WriteError(w, r, e)
 }
 
 // observe adds the caller and the record of a request to its context, and counts and logs

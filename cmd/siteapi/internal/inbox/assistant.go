@@ -45,6 +45,7 @@ type authorization struct {
 	Challenge string
 	State     string
 	Account   account // empty before the operator has signed in
+	SignedIn  time.Time
 }
 
 // ask checks the request of an assistant, and lets the operator sign in. A request that is not
@@ -127,6 +128,7 @@ func (s *SignIn) consent(w http.ResponseWriter, r *http.Request, a attempt) erro
 	if asked.Account, err = s.account(w, r, a); err != nil {
 		return err
 	}
+	asked.SignedIn = time.Now()
 	secret := rand.Text()
 	if err := s.keep(r.Context(), secret, asked); err != nil {
 		return err
@@ -208,6 +210,7 @@ func (s *SignIn) allow(ctx context.Context, asked authorization) (code string, e
 		RenewedAt: now,
 	}
 	login := asked.Account.login(key, now, codeTime)
+	login.CheckAt = asked.SignedIn.Add(roleTime)
 	login.Client, login.GrantState = asked.Client.label(), g.encode()
 	if err := s.Logins.StartLogin(ctx, login); err != nil {
 		return "", unavailable(err)

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ import (
 var refusedPage string
 
 // refusedWords are the messages of the page by locale. The reasons are "refused", "no_role",
-// "scope", "assistant" and "unavailable".
+// "scope", "assistant", "limited" and "unavailable".
 //
 //go:embed refused.json
 var refusedWords []byte
@@ -32,6 +33,20 @@ var errNoRole = schema.NewError(schema.CodeForbidden, "No group of the account h
 // errScope is the error of a provider that refuses a scope.
 var errScope = refused(errors.New("the provider returned the error invalid_scope: see OIDC_SCOPES"))
 
+// SignsIn reports whether a request is for a page of signing in, which a browser opens.
+func SignsIn(r *http.Request) bool {
+	return r.Method == http.MethodGet && slices.Contains([]string{LoginPath, CallbackPath, AssistantPath}, r.Pattern)
+}
+
+// Refuse serves a page with the reason why a request to sign in is not processed.
+func (s *SignIn) Refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
+	a := attempt{}
+	if r.Pattern == AssistantPath {
+		a.place = assistantPlace
+	}
+	s.refuse(w, r, a, e)
+}
+
 // refuse serves a page with the reason why an attempt to sign in failed, and a link to try
 // again.
 func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, a attempt, err error) {
@@ -41,7 +56,8 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, a attempt, err e
 	switch {
 	case isUnavailable(err):
 		reason = "unavailable"
-		header.Set("Retry-After", strconv.Itoa(coded.RetrySeconds()))
+	case coded.Code == schema.CodeRateLimited:
+		reason = "limited"
 	case errors.Is(err, errNoRole):
 		reason = "no_role"
 	case errors.Is(err, errScope):
@@ -50,6 +66,9 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, a attempt, err e
 		reason, why = "assistant", bad.Error()
 	}
 	s.Report(r.Context(), reason, err)
+	if coded.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(coded.RetrySeconds()))
+	}
 
 	locale, words := wordsOf(r, refusedWords)
 	nonce := pageHeaders(w, "'none'")

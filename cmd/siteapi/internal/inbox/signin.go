@@ -56,7 +56,7 @@ type SignIn struct {
 	LimitGrant func(ctx context.Context) *schema.Error
 
 	// Report receives the outcome of each attempt to sign in, and of each failed check of
-	// a role: ok, refused, no_role, scope, unavailable or ended. The error is the cause.
+	// a role: ok, refused, no_role, scope, assistant, limited, unavailable or ended. The error is the cause.
 	Report func(ctx context.Context, outcome string, err error)
 
 	clients *otter.Cache[string, knownClient]
@@ -90,6 +90,9 @@ func Discover(ctx context.Context, s *config.Settings) (*Provider, error) {
 		EndSession string   `json:"end_session_endpoint"`
 	}
 	_ = p.Claims(&metadata) // The standard has defaults for missing lists.
+	if at := p.Endpoint(); at.AuthURL == "" || at.TokenURL == "" {
+		return nil, errors.New("the provider names no authorization_endpoint or no token_endpoint")
+	}
 
 	// The library would try both styles, and thus redeem each code twice.
 	endpoint := p.Endpoint()
@@ -318,6 +321,9 @@ func (s *SignIn) redeem(
 	}
 
 	raw, _ := token.Extra("id_token").(string)
+	if raw == "" {
+		return account{}, refused(errors.New("the provider returned no ID token, which has the role"))
+	}
 	id, err := provider.Verifier(&oidc.Config{ClientID: s.OIDCClientID}).Verify(ctx, raw)
 	switch {
 	// The library has no error type for this.

@@ -17,9 +17,9 @@ const (
 	maxCuts   = 5
 )
 
-// cut shortens a result that is too long: it leaves items out at the end of the longest list.
-// The field `cut` says how many, and how to go on. A connection ends at its last item. It
-// returns false if the result stays too long.
+// cut shortens a result that is too long: it leaves items out at the end of the longest list,
+// of notes the oldest. The field `cut` says how many, and how to go on if the list has pages.
+// A connection ends at its last item. It returns false if the result stays too long.
 func cut(result []byte, offset int, pages bool) ([]byte, bool) {
 	if len(result) <= maxResult {
 		return result, true
@@ -62,14 +62,22 @@ func shorten(value any, path string, excess, offset int, pages bool) (shorter an
 		return v, note
 
 	case []any:
+		isNotes := strings.HasSuffix(path, ".notes") // of a lead, the newest last
 		n, removed := len(v), 0
 		for n > 1 && removed < excess {
 			n--
-			removed += len(encode(v[n]))
+			out := n
+			if isNotes {
+				out = len(v) - 1 - n
+			}
+			removed += len(encode(v[out]))
 		}
 		if n < len(v) {
 			note = fmt.Sprintf("%d of %d items of `%s` are left out", len(v)-n, len(v), path)
-			if pages && path == "documents" {
+			switch {
+			case isNotes:
+				return v[len(v)-n:], note + ": the oldest, which are in the inbox"
+			case pages && path == "documents":
 				note += fmt.Sprintf(": go on with `offset` %d", offset+n)
 			}
 			return v[:n], note

@@ -38,7 +38,7 @@ func TestCut(t *testing.T) {
 		},
 		"a list within an object": {
 			result: `{"result":{"reference":"LR4LB5AK","notes":` + items(200, 1000, `{"n":%d,"text":"%s"}`) + `}}`,
-			want:   []string{`"LR4LB5AK"`, "of 200 items of `result.notes` are left out"}, lacks: "offset",
+			want:   []string{`"LR4LB5AK"`, `{"n":199,`, "of 200 items of `result.notes` are left out: the oldest"}, lacks: `{"n":0,`,
 		},
 		"one long document": {
 			result: `{"documents":[{"id":"d","fields":{"body":` + items(50, 4000, `{"k":%d,"t":"%s"}`) + `}}],"total":1}`, pages: true,

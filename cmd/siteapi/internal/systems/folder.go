@@ -107,10 +107,10 @@ func CopyNotice(s *config.Settings) (detail, advice string) {
 
 	at := m.At.Format(time.RFC3339)
 	return "DATA_DIR is a backup of " + at + ", so what was erased since then is back, " +
-			"and consents that were withdrawn count as given",
+			"consents that were withdrawn count as given, and requests for deletion are missing",
 		fmt.Sprintf("`%s siteapi audit list --action erased --since %s` lists these leads: erase "+
-			"them again, withdraw the consents that it lists with `--action withdrawn`, then "+
-			"delete %s", former, at, path)
+			"them again, withdraw the consents that it lists with `--action withdrawn`, answer the "+
+			"requests of `--action deletion-requested`, then delete %s", former, at, path)
 }
 
 // markServer records that a service on PostgreSQL uses DATA_DIR.
@@ -132,12 +132,13 @@ func refuseOld(s *config.Settings) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("a service has used this DATA_DIR with PostgreSQL since %s: set DATABASE_URL. "+
-		"Only to go back to the older data in SQLite, delete %s", m.At.Format(time.RFC3339), path)
+	return fmt.Errorf("a service has used this DATA_DIR with PostgreSQL since %s, so %s lacks what happened "+
+		"since, also erasures: set DATABASE_URL. Only to go back to this older data, or to copy it, delete %s",
+		m.At.Format(time.RFC3339), DatabaseFile, path)
 }
 
-// OldDatabase returns the path of the SQLite database that a service on PostgreSQL does not
-// use any more, or an empty path. It keeps everybody who was erased since.
+// OldDatabase returns the path of a SQLite database that a service on PostgreSQL does not use,
+// or an empty path. It keeps everybody who was erased since it was copied, if it was.
 func OldDatabase(s *config.Settings) string {
 	if _, err := os.Lstat(DatabasePath(s)); s.DatabaseURL == nil || err != nil {
 		return ""

@@ -64,9 +64,10 @@ var parts = [][2]string{
 <Relationship Id="rId2" Type="` + kinds + `/styles" Target="styles.xml"/>
 </Relationships>`},
 	{"xl/styles.xml", `<styleSheet xmlns="` + main + `">
-<numFmts count="2">
+<numFmts count="3">
 <numFmt numFmtId="164" formatCode="yyyy\-mm\-dd\ hh:mm"/>
 <numFmt numFmtId="165" formatCode="yyyy\-mm\-dd"/>
+<numFmt numFmtId="166" formatCode="#,##0.00##"/>
 </numFmts>
 <fonts count="2">
 <font><sz val="11"/><name val="Calibri"/></font>
@@ -80,7 +81,7 @@ var parts = [][2]string{
 <xf xfId="0" numFmtId="49" applyNumberFormat="1"/>
 <xf xfId="0" numFmtId="164" applyNumberFormat="1"/>
 <xf xfId="0" numFmtId="165" applyNumberFormat="1"/>
-<xf xfId="0" numFmtId="4" applyNumberFormat="1"/>
+<xf xfId="0" numFmtId="166" applyNumberFormat="1"/>
 <xf xfId="0" fontId="1" applyFont="1"/>
 </cellXfs>
 </styleSheet>`},

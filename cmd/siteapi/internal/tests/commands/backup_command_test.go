@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/integrations/store/storetest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -233,18 +234,20 @@ func TestBackupByRoot(t *testing.T) {
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "[data]") // not a pattern
-	s := apptest.NewSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t), "DATA_DIR="+dir)
+	server := pgserver.Start(t)
+	s := apptest.NewSite(t, "DATABASE_URL="+server.NewDatabase(t), "DATA_DIR="+dir)
 	s.Dir = dir
 	s.Start()
 	id := s.Submit("dumped")
 	s.Arrives(id)
 
 	folder := filepath.Join(t.TempDir(), "it's")
+	tools, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	env := append(s.Env, "PATH="+strings.Join(tools, ":")+":"+os.Getenv("PATH"))
 	shell := func(line string) {
 		t.Helper()
-		tools, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
-		cmd.Dir, cmd.Env = folder, append(s.Env, "PATH="+strings.Join(tools, ":")+":"+os.Getenv("PATH"))
+		cmd.Dir, cmd.Env = folder, env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v %s", line, err, out)
 		}
@@ -272,11 +275,18 @@ func TestBackupOfPostgres(t *testing.T) {
 	}
 
 	s.Stop(t)
+	restored := &apptest.Site{T: t, Dir: folder, Env: append(s.Env, "DATABASE_URL="+server.NewDatabase(t), "DATA_DIR="+folder)}
+	env = append(env, "NEW_"+restored.Env[len(restored.Env)-2])
 	shell(line(apptest.File(t, "cmd/siteapi/OPERATIONS.md"), "pg_restore "))
-	if got := stored(s); !slices.Equal(got, []string{id}) {
+	if got := stored(restored); !slices.Equal(got, []string{id}) {
 		t.Errorf("restored leads: %q", got)
 	}
-	s.Prints("audit verify --head " + head)
+	restored.Prints("audit verify --head " + head)
+
+	// The former database lists what the restored one lacks.
+	c, _ := restored.Doctor(nil)
+	c.Reports(t, "data folder", "WARNING", "requests for deletion are missing")
+	s.Prints("audit list --action erased", id)
 }
 
 // After a service has used PostgreSQL, nothing uses the older SQLite database by mistake. The
@@ -304,6 +314,21 @@ func TestOldDatabase(t *testing.T) {
 	const unit = "siteapi.db in DATA_DIR"
 	c, _ = moved.Doctor(nil, "--server", moved.Base)
 	c.Reports(t, "data folder", "WARNING", file+" keeps everybody")
+	const uncopied = "are not in this database"
+	if strings.Contains(moved.Log.String(), uncopied) {
+		t.Error("the service misses the copied leads")
+	}
+	database := pgserver.Start(t).NewDatabase(t)
+	fresh := &apptest.Site{T: t, Dir: old.Dir, Env: append(old.Env, "DATABASE_URL="+database)}
+	fresh.Start()
+	fresh.Logs(uncopied)
+	fresh.Stop(t)
+
+	// What a killed copy leaves is no database of a service.
+	storetest.PostgreSQL(database).Exec(t, "INSERT INTO service_notes (name, text) VALUES ('copy', 'under way')")
+	for _, args := range []string{"", "serve", "leads list", "deliveries verify"} {
+		fresh.Refuses(map[string]string{args: "create it anew"})
+	}
 	moved.Submit("other")
 	erase := func(name string) string {
 		out, _ := moved.Run("leads", "erase", "--email", name+"@example.com", "--yes", "--server", moved.Base, "--json")

@@ -61,8 +61,12 @@ func tools(s *apptest.Service, headers ...string) (names []string) {
 func TestAssistantSubmitsALead(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t)
-	for medium, change := range map[string]string{"mcp": "", "partner": `"attribution": {"medium": "partner"}`} {
-		lead, _ := json.Marshal(apptest.NewLead(medium, change))
+	for change, medium := range map[string]string{
+		"":                                     "mcp",
+		`"attribution": {"medium": " "}`:       "mcp",
+		`"attribution": {"medium": "partner"}`: "partner",
+	} {
+		lead, _ := json.Marshal(apptest.NewLead(fmt.Sprint("assistant-", len(change)), change))
 		got, _ := callTool(s, "submit_quote", string(lead))
 		again, _ := callTool(s, "submit_quote", string(lead))
 		id := fmt.Sprint(got.StructuredContent["submissionId"])

@@ -23,6 +23,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"siteapi/cmd/siteapi/internal/apptest"
+	"siteapi/cmd/siteapi/internal/systems"
+	"siteapi/integrations/store/sqlite"
 	"siteapi/schema"
 )
 
@@ -256,6 +258,26 @@ func TestAssistantOfTheSDK(t *testing.T) {
 	report, _ := a.Doctor(nil)
 	report.Reports(t, "assistants", "OK", a.site+"/mcp/operators")
 
+	// The same person reads another lead in the inbox and through the assistant, twice.
+	second := (&apptest.Client{T: t, Base: a.site}).Submit("two")[:8]
+	person := apptest.NewBrowser(t, a.inbox.Base[len("http://"):])
+	signIn(person, a.provider, "desk")
+	for range 2 {
+		person.Asks(`{ lead(lead: "` + second + `") { contact { email } } }`)
+		_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "lead", Arguments: object{"id": second}})
+		must(t, err)
+	}
+	var opened []string
+	_, entries = a.inbox.AuditEntries()
+	for _, e := range entries {
+		if e.Action == schema.AuditActionOpened && strings.HasPrefix(schema.ValueOr(e.Lead, ""), second) {
+			opened = append(opened, fmt.Sprint(e.Detail))
+		}
+	}
+	if len(opened) != 2 || opened[0] != "map[]" || !strings.Contains(opened[1], label) {
+		t.Errorf("the lead was opened: %q", opened)
+	}
+
 	a.Prints("logins end " + logins[0].ID)
 	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "leads"}); err != nil || pages != 2 {
 		t.Errorf("after its grant was ended, the client asked %d times: %v", pages, err)
@@ -359,6 +381,17 @@ func TestDecisionOnAnAssistant(t *testing.T) {
 	if got := a.decide(page, browser, "allow"); got.Get("to") != callback || got.Get("state") != "s&1" || got.Get("iss") != a.site {
 		t.Errorf("allowed: %v", got)
 	}
+
+	// The role is checked in time although the operator took a while to decide.
+	db, err := sqlite.OpenDB(t.Context(), filepath.Join(a.Dir, systems.DatabaseFile))
+	must(t, err)
+	defer func() { _ = db.Close() }()
+	var wait time.Duration // in ms
+	must(t, db.QueryRowContext(t.Context(), "SELECT check_at - started_at FROM logins WHERE client <> ''").Scan(&wait))
+	if wait *= time.Millisecond; wait >= 15*time.Minute || wait < 14*time.Minute {
+		t.Errorf("the role is checked %v after the decision", wait)
+	}
+
 	if got := a.decide(page, browser, "allow"); !strings.HasPrefix(got.Get("error"), "403") {
 		t.Errorf("decided twice: %v", got)
 	}

@@ -86,6 +86,11 @@ func TestSignIn(t *testing.T) {
 	c.Reports(t, "sign-in", "OK", p.URL+"/auth")
 	c, _ = s.Doctor([]string{"OIDC_ISSUER=" + p.URL + "/"})
 	c.Reports(t, "sign-in", "FAILED", "did not match")
+	c, _ = s.Doctor([]string{"OIDC_REDIRECT_URL=" + s.Base + "/admin/callback"}) // ADMIN_PAGE is off
+	c.Reports(t, "sign-in", "WARNING", "status 404")
+	s.End(9)
+	c, _ = s.Doctor(nil)
+	c.Reports(t, "sign-in", "WARNING", "nobody can sign in")
 }
 
 // A rejected sign-in ends at a page that explains the reason and offers to try again. The
@@ -422,6 +427,14 @@ func TestSignInIsLimited(t *testing.T) {
 	apptest.NewSite(t, append(p.Env(address), "RATE_LIMITS=on")...).Start()
 
 	base := "http://" + address
+	browser := &apptest.Client{T: t, Base: base}
+	for range 20 { // images and frames in a page of another site don't use up the attempts
+		for _, path := range []string{"/admin/login", "/admin/callback?x=1", "/admin/assistant"} {
+			if got := browser.Do("GET", path, "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: image"); got.Status != 403 {
+				t.Fatalf("an image of %s: %s", path, got)
+			}
+		}
+	}
 	for i := range 12 {
 		began := visit(t, base+"/admin/login")
 		if limited := began.StatusCode == 429; limited != (i >= 10) {
@@ -439,6 +452,13 @@ func TestSignInIsLimited(t *testing.T) {
 	}
 	if got := visit(t, base+"/admin/callback?code=x&state=y"); got.StatusCode != 429 {
 		t.Errorf("the eleventh callback: %d", got.StatusCode)
+	}
+	for _, path := range []string{"/admin/login", "/admin/callback"} {
+		got := browser.Do("GET", path, "", "Sec-Fetch-Dest: document", "Accept-Language: es")
+		if !got.Is(429, "Hubo demasiados intentos") || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") ||
+			got.Header.Get("Retry-After") == "" {
+			t.Errorf("the page of %s: %v %s", path, got.Header, got)
+		}
 	}
 	if n := redeemed.Load(); n != 10 {
 		t.Errorf("10 invented codes caused %d requests for a token", n)
