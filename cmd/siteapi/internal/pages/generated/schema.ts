@@ -1473,14 +1473,15 @@ export type Mutation = {
    */
   readonly dismissDelivery: DeliveryPayload;
   /**
-   * Schedules deliveries for an immediate attempt, unless one is running. A delivery that has arrived is sent again, which
-   * changes nothing at its target. Fails with `NOT_FOUND` if one of `ids` does not exist; `all` requires the role `ADMIN`.
+   * Schedules deliveries for an immediate attempt, unless one is running. A delivery that has arrived is sent again: the CMS and the
+   * CRM have it once all the same, a receiver of webhooks gets it with another id. Fails with `NOT_FOUND` if one of `ids` does not exist, and
+   * with `BAD_USER_INPUT` for a mail of a quote that has arrived, which `resendLead` sends again; `all` requires the role `ADMIN`.
    */
   readonly retryDeliveries: DeliveriesPayload;
   /**
    * Delivers a lead to a system again, or for the first time if it has no delivery to it. A delivery that is under way is
    * left unchanged; with a corrected address the call then fails with `CONFLICT`. Fails with `NOT_FOUND`, and with
-   * `BAD_USER_INPUT` for a lead in review or rejected.
+   * `BAD_USER_INPUT` for a lead in review or rejected, and for a visitor's mail that has arrived if its address got 3 mails in 24 hours.
    */
   readonly resendLead: LeadPayload;
   /** Compares leads with the records in the CMS and the CRM, and resends missing ones on request. */

@@ -627,8 +627,8 @@ export const en = {
       "what HubSpot keeps: contacts and deals that people deleted, for 90 days; former values of deals, and what your team has added",
     "what HubSpot keeps: contacts that people deleted, for 90 days; deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
       "what HubSpot keeps: contacts that people deleted, for 90 days; deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them",
-    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
-      "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it",
+    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it, if it was copied":
+      "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it, if it was copied",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL",
     "PDFs in the memory of other instances, for at most an hour":

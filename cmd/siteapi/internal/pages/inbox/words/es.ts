@@ -618,8 +618,8 @@ export const es: Words = {
       "lo que HubSpot conserva: los contactos y negocios que alguien ha eliminado, durante 90 días; los valores anteriores de los negocios y lo que su equipo ha añadido",
     "what HubSpot keeps: contacts that people deleted, for 90 days; deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
       "lo que HubSpot conserva: los contactos que alguien ha eliminado, durante 90 días; los negocios, si HUBSPOT_DEAL_STAGE estuvo definido antes: vuelva a definirlo para borrarlos",
-    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
-      "siteapi.db en DATA_DIR, la base de datos anterior a PostgreSQL: elimínela",
+    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it, if it was copied":
+      "siteapi.db en DATA_DIR, la base de datos anterior a PostgreSQL: elimínela si se copió",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "las filas eliminadas de PostgreSQL hasta el próximo VACUUM, y su WAL archivado",
     "PDFs in the memory of other instances, for at most an hour":

@@ -618,8 +618,8 @@ export const ro: Words = {
       "ce păstrează HubSpot: contactele și tranzacțiile șterse de cineva, timp de 90 de zile; valorile anterioare ale tranzacțiilor și ce a adăugat echipa dumneavoastră",
     "what HubSpot keeps: contacts that people deleted, for 90 days; deals, if HUBSPOT_DEAL_STAGE was set before: set it again to erase them":
       "ce păstrează HubSpot: contactele șterse de cineva, timp de 90 de zile; tranzacțiile, dacă HUBSPOT_DEAL_STAGE a fost setat înainte: setați-l din nou ca să le ștergeți",
-    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it":
-      "siteapi.db din DATA_DIR, baza de date dinainte de PostgreSQL: ștergeți-o",
+    "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it, if it was copied":
+      "siteapi.db din DATA_DIR, baza de date dinainte de PostgreSQL: ștergeți-o dacă a fost copiată",
     "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL":
       "rândurile eliminate din PostgreSQL până la următorul VACUUM și WAL-ul arhivat",
     "PDFs in the memory of other instances, for at most an hour":
