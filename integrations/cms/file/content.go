@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -86,8 +87,7 @@ func (d *Driver) read() ([]cms.Document, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	data, err := os.ReadFile(d.Path)
-	sum := sha256.Sum256(data)
+	sum, err := digest(d.Path)
 	if err == nil && sum == d.sum {
 		return d.docs, nil
 	}
@@ -95,7 +95,10 @@ func (d *Driver) read() ([]cms.Document, error) {
 	var docs []cms.Document
 	var malformed []error
 	if err == nil {
-		docs, malformed, err = parse(data, d.assetURL)
+		var data []byte
+		if data, err = os.ReadFile(d.Path); err == nil {
+			docs, malformed, err = parse(data, d.assetURL)
+		}
 	}
 	if err != nil {
 		d.Log.Error().Err(err).Str("file", d.Path).
@@ -126,6 +129,21 @@ func (d *Driver) assetURL(ref string) string {
 		return ""
 	}
 	return cms.AssetURL(d.ProjectID, d.Dataset, ref)
+}
+
+// digest returns the digest of a file's text. It does not hold the text, since it is called
+// for each locale of changed content: `make chaos ONLY=readers` measures a third more memory
+// with it.
+func digest(path string) (sum string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return string(hash.Sum(nil)), err
 }
 
 // Watch implements [cms.Watcher] by polling the identity, the size and the modification

@@ -47,7 +47,7 @@ type Driver struct {
 	mu        sync.Mutex     // guards the fields below
 	docs      []cms.Document // documents of the last usable content file
 	malformed []error        // its entries that are left out
-	sum       [32]byte       // digest of the file's text when docs were parsed
+	sum       string         // digest of the file's text when docs were parsed
 }
 
 // Open reads the content and creates the folder for leads. It fails if the content file
