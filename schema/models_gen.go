@@ -327,7 +327,7 @@ type EstimateLine struct {
 	Amount float64 `json:"amount"`
 	// Number of units; null for a choice without a unit.
 	Quantity *float64 `json:"quantity"`
-	// Unit, in the requested language, such as `m²`; null for a choice without one.
+	// Unit, such as `m²`, in the requested language, or else in English or another; null for a choice without one.
 	Unit *string `json:"unit"`
 	// Price of one unit, with at most four decimals; null without a unit, or if the units have different prices.
 	UnitPrice *float64 `json:"unitPrice"`
@@ -970,7 +970,7 @@ type QuoteEstimate struct {
 	Unpriced []string `json:"unpriced"`
 	// Tax on the range, or the tax that it includes; null if the rules state none, or there is no price.
 	Tax *QuoteTax `json:"tax"`
-	// The firm's note on taxes, in the requested language; null if there is none.
+	// The firm's note on taxes, in the requested language, or else in English or another; null if there is none.
 	TaxNote *string `json:"taxNote"`
 	// Last day on which a quote made today is valid, in `TIME_ZONE`; null if there is no price.
 	ValidUntil *string `json:"validUntil"`
@@ -1011,7 +1011,8 @@ type QuoteOption struct {
 	Price *float64 `json:"price"`
 	// Percentage of all prices that the choice adds; null if the choice cannot be priced.
 	Percent *float64 `json:"percent"`
-	// Unit in the requested language, such as `m²`; null if the choice has no quantity. The next fields are then null or empty.
+	// Unit, such as `m²`, in the requested language, or else in English or another; null if the choice has no quantity. The next fields
+	// are then null or empty.
 	Unit *string `json:"unit"`
 	// Price of one unit, with at most four decimals; null if `tiers` have it.
 	UnitPrice *float64 `json:"unitPrice"`

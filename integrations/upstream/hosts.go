@@ -58,7 +58,10 @@ func (a *AllowedHosts) Check(u *url.URL) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %s", ErrHostNotAllowed, u.Host)
+	if u.Host == "" {
+		return fmt.Errorf("%w: the address has none", ErrHostNotAllowed)
+	}
+	return fmt.Errorf("%w: %s://%s", ErrHostNotAllowed, u.Scheme, u.Host)
 }
 
 // Transport returns a transport that refuses an allowed name if it resolves to an IP address

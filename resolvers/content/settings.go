@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,12 +68,13 @@ func addSize(asset *schema.ImageAsset, picture any) {
 	}
 }
 
-// whole returns a number as an integer, or nil if it is none.
+// whole returns a number of pixels, or nil if a picture can't have it.
 func whole(value any) *int {
-	if number, ok := value.(float64); ok {
-		return new(int(number))
+	number, ok := value.(float64)
+	if !ok || number < 1 || number > math.MaxInt32 {
+		return nil
 	}
-	return nil
+	return new(int(number))
 }
 
 // reader reads the fields of a document. A blank text counts as unset.

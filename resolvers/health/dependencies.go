@@ -178,7 +178,7 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 		return "", notChecked
 	}
 
-	missing, problems := d.types(), []string{}
+	missing, problems, without := d.types(), []string{}, []string{}
 	types := append(d.types(), cms.OptionType, cms.ConsentType, cms.TextsType, cms.RulesType)
 	for _, locale := range schema.Locales() {
 		found, err := content.Inspect(ctx, source, types, locale)
@@ -189,6 +189,9 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 			_, total := found.Documents(name, content.Selection{})
 			return total > 0
 		})
+		if _, total := found.Documents(cms.SettingsType, content.Selection{}); total == 0 {
+			without = append(without, string(locale))
+		}
 		if locale == schema.DefaultLocale {
 			d.checkLogo(ctx, found.Settings, warn)
 		}
@@ -210,6 +213,10 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 		}
 		warn("there is no published document of type "+name, advice)
 	}
+	if len(without) > 0 && len(without) < len(schema.Locales()) {
+		warn("there is no published document of type "+cms.SettingsType+" in "+strings.Join(without, ", "),
+			"publish one without a language, or one in each: until then SiteSettings is null there")
+	}
 	for i, problem := range problems {
 		if i == maxProblems {
 			warn(fmt.Sprintf("%d more problems of the content", len(problems)-i),
@@ -217,7 +224,7 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 			break
 		}
 		warn(problem, "correct and publish it in the CMS: until then the site does without it, and "+
-			"unusable texts leave the last usable ones in force")
+			"unusable texts leave the last usable ones, if there were any, in force")
 	}
 	return "each document type has a published document, and none is left out", nil
 }

@@ -159,8 +159,8 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 		for _, problem := range problems {
 			if !seen[problem] {
 				seen[problem] = true
-				warn(problem, "correct and publish it in the CMS: until then the last usable rules "+
-					"are in force, and an unusable option has no price")
+				warn(problem, "correct and publish it in the CMS: until then the last usable rules, if "+
+					"there were any, are in force, and an unusable option has no price")
 			}
 		}
 	}

@@ -159,12 +159,12 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 		l.PriceStatus = lead.NotVerified
 		return
 	}
-	current := snap.Prices
-	if current == nil {
+	rules, status := r.honored(ctx, snap.Prices, revision)
+	if rules == nil {
 		return
 	}
 
-	rules, status := r.honored(ctx, current, revision)
+	enforced := rules.Enforce || snap.Prices != nil && snap.Prices.Enforce
 	setUnits(&l.Selections, rules)
 	q, sent := rules.Quote(l.Selections), l.Estimate
 	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
@@ -175,14 +175,14 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, snap *content.Sna
 	agreed := q.ToBeAgreed() && sent.Max == 0 && sent.Currency == rules.Currency
 	differs = differs && !agreed
 	l.SentEstimate = &sent
-	if !current.Enforce {
+	if !enforced {
 		l.PriceStatus, l.Price = lead.NotVerified, &lead.Price{Differs: differs, TaxNotes: rules.TaxNote}
 		setTax(l, rules, q)
 		return
 	}
 
 	l.PriceStatus, l.Price = status, newPrice(rules, q)
-	l.Price.ValidUntil = lead.Day(l.SubmittedAt.In(r.TimeZone), current.ValidDays)
+	l.Price.ValidUntil = lead.Day(l.SubmittedAt.In(r.TimeZone), rules.ValidDays)
 	l.Price.Differs = differs
 	if status == lead.Unpriced {
 		l.Signals = append(l.Signals, lead.UnpricedChoice)
@@ -250,11 +250,12 @@ func newPriceLine(rules *price.Rules, line price.Line) lead.PriceLine {
 }
 
 // honored returns the rules that a revision names, which may be those of another locale,
-// unless they were replaced at least honoredFor ago. Otherwise it returns the current ones.
+// unless they were replaced or unpublished at least honoredFor ago. Otherwise it returns the
+// current ones, or nil if there are none.
 func (r *Resolver) honored(
 	ctx context.Context, current *price.Rules, revision string,
 ) (rules *price.Rules, status lead.PriceStatus) {
-	if revision == current.Revision || !price.IsRevision(revision) {
+	if !price.IsRevision(revision) || current != nil && revision == current.Revision {
 		return current, lead.Verified
 	}
 	stored, err := r.Store.Revision(ctx, store.Prices, revision)
@@ -271,7 +272,7 @@ func (r *Resolver) honored(
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read replaced price rules: applying the current ones")
 		return current, lead.Verified
 	}
-	if isReplaced || rules.Locale == current.Locale {
+	if isReplaced || current == nil || rules.Locale == current.Locale {
 		return rules, lead.Honored
 	}
 	return rules, lead.Verified // They are in force in another locale.

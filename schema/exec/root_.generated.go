@@ -6344,7 +6344,7 @@ type QuoteEstimate {
   unpriced: [String!]!
   "Tax on the range, or the tax that it includes; null if the rules state none, or there is no price."
   tax: QuoteTax
-  "The firm's note on taxes, in the requested language; null if there is none."
+  "The firm's note on taxes, in the requested language, or else in English or another; null if there is none."
   taxNote: String
   "Last day on which a quote made today is valid, in ` + "`" + `TIME_ZONE` + "`" + `; null if there is no price."
   validUntil: Date
@@ -6375,7 +6375,7 @@ type EstimateLine {
   amount: Float!
   "Number of units; null for a choice without a unit."
   quantity: Float
-  "Unit, in the requested language, such as ` + "`" + `m²` + "`" + `; null for a choice without one."
+  "Unit, such as ` + "`" + `m²` + "`" + `, in the requested language, or else in English or another; null for a choice without one."
   unit: String
   "Price of one unit, with at most four decimals; null without a unit, or if the units have different prices."
   unitPrice: Float
@@ -6415,7 +6415,10 @@ type QuoteOption {
   price: Float
   "Percentage of all prices that the choice adds; null if the choice cannot be priced."
   percent: Float
-  "Unit in the requested language, such as ` + "`" + `m²` + "`" + `; null if the choice has no quantity. The next fields are then null or empty."
+  """
+  Unit, such as ` + "`" + `m²` + "`" + `, in the requested language, or else in English or another; null if the choice has no quantity. The next fields
+  are then null or empty.
+  """
   unit: String
   "Price of one unit, with at most four decimals; null if ` + "`" + `tiers` + "`" + ` have it."
   unitPrice: Float

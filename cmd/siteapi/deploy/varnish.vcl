@@ -37,7 +37,7 @@ sub vcl_recv {
         return (synth(200, "Purged"));
     }
 
-    if ((req.method != "GET" && req.method != "HEAD") || req.http.Authorization ||
+    if ((req.method != "GET" && req.method != "HEAD") || req.http.Authorization || req.http.X-Preview ||
         req.url !~ "^/graphql\?" && req.url !~ "^/((calculator|docs|playground)/)?assets/") {
         return (pass);
     }

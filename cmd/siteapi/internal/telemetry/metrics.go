@@ -198,7 +198,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 			unusable = 1
 		}
 		set(name+"_unusable", "Whether the published document is invalid, so that the last valid "+
-			"one is in force.",
+			"one, if there was any, is in force.",
 			unusable, nil)
 	}
 

@@ -254,6 +254,38 @@ func TestContractHonoredPrices(t *testing.T) {
 	}
 }
 
+// A price that was shown is honored although its rules were unpublished, changed in their last
+// day or are no longer enforced. Without a revision, all is as it is without rules.
+func TestUnpublishedRulesAreHonored(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000))
+	waitForEstimate(s, webApp, 12000)
+	shown := estimate(s, "REST", "en", webApp).Data
+	revision := fmt.Sprint(shown["revision"])
+	before := revision
+
+	for i, rules := range []string{strings.Replace(enforced, `"validDays":10`, `"validDays":1`, 1), onTrial, ""} {
+		publish(s, priceContent(rules, 20000))
+		apptest.Eventually(t, "the rules are replaced", func() bool {
+			now := fmt.Sprint(estimate(s, "REST", "en", webApp).Data["revision"])
+			replaced := now != before
+			before = now
+			return replaced
+		})
+		for j, sent := range []lead.Estimate{euros(12000, 18000), euros(1, 2)} {
+			got := submitPriced(s, "REST", fmt.Sprintf("honored-%d-%d", i, j), webApp, sent, revision)
+			mismatch := slices.Contains(got.Signals, lead.EstimateMismatch)
+			if got.Estimate != euros(12000, 18000) || got.PriceStatus != lead.Honored || mismatch != (j == 1) ||
+				got.Price.ValidUntil != shown["validUntil"] {
+				t.Errorf("with the rules %q, %v is stored as %+v until %v, want %v", rules, sent, got, got.Price.ValidUntil, shown["validUntil"])
+			}
+		}
+	}
+	if got := submitPriced(s, "REST", "unpriced", webApp, euros(1, 2), ""); got.Estimate != euros(1, 2) || got.PriceStatus != "" {
+		t.Errorf("without rules and a revision: %+v", got)
+	}
+}
+
 // Unusable rules leave the last usable ones in force, even after a restart. An estimate
 // without any price is shown as to be agreed.
 func TestUnusableRulesLeaveTheLastInForce(t *testing.T) {
