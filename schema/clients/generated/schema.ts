@@ -539,7 +539,7 @@ export type EstimateLine = {
   readonly amount: Scalars['Float']['output'];
   /** Number of units; null for a choice without a unit. */
   readonly quantity?: Maybe<Scalars['Float']['output']>;
-  /** Unit, in the requested language, such as `m²`; null for a choice without one. */
+  /** Unit, such as `m²`, in the requested language, or else in English or another; null for a choice without one. */
   readonly unit?: Maybe<Scalars['String']['output']>;
   /** Price of one unit, with at most four decimals; null without a unit, or if the units have different prices. */
   readonly unitPrice?: Maybe<Scalars['Float']['output']>;
@@ -2156,7 +2156,7 @@ export type QuoteEstimate = {
   readonly unpriced: ReadonlyArray<Scalars['String']['output']>;
   /** Tax on the range, or the tax that it includes; null if the rules state none, or there is no price. */
   readonly tax?: Maybe<QuoteTax>;
-  /** The firm's note on taxes, in the requested language; null if there is none. */
+  /** The firm's note on taxes, in the requested language, or else in English or another; null if there is none. */
   readonly taxNote?: Maybe<Scalars['String']['output']>;
   /** Last day on which a quote made today is valid, in `TIME_ZONE`; null if there is no price. */
   readonly validUntil?: Maybe<Scalars['Date']['output']>;
@@ -2201,7 +2201,10 @@ export type QuoteOption = {
   readonly price?: Maybe<Scalars['Float']['output']>;
   /** Percentage of all prices that the choice adds; null if the choice cannot be priced. */
   readonly percent?: Maybe<Scalars['Float']['output']>;
-  /** Unit in the requested language, such as `m²`; null if the choice has no quantity. The next fields are then null or empty. */
+  /**
+   * Unit, such as `m²`, in the requested language, or else in English or another; null if the choice has no quantity. The next fields
+   * are then null or empty.
+   */
   readonly unit?: Maybe<Scalars['String']['output']>;
   /** Price of one unit, with at most four decimals; null if `tiers` have it. */
   readonly unitPrice?: Maybe<Scalars['Float']['output']>;

@@ -214,7 +214,10 @@ const requestOf = (
   website: text(website),
 });
 
-/** Tracks the choices and, unless the visitor declined, the first name and the e-mail. */
+/**
+ * Tracks the choices and, unless the visitor declined, the first name and the e-mail. Tracking begins with the first choice.
+ * What is taken back later is tracked as well, also if no choice is left.
+ */
 function useTracking(
   service: Service,
   locale: Locale,
@@ -226,8 +229,10 @@ function useTracking(
   some: boolean,
 ) {
   const progress = consents.find(({ purpose }) => purpose === saveProgress);
+  const tracked = useRef("");
   useEffect(() => {
-    if (!some) return;
+    if (!some && tracked.current !== session) return;
+    tracked.current = session;
     const contactHints = { email: text(contact.email), firstName: text(contact.firstName) };
     const formData = progress?.given === false ? undefined : contactHints;
     const estimate = price?.currency ? sentEstimate(price, options) : undefined;

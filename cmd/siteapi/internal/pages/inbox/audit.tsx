@@ -1,10 +1,10 @@
 // The audit of the operators' actions, for admins, and the history of one lead.
-import { AuditDocument, type OneEntryFragment as Entry } from "../generated/inbox";
-import { Day, Field, type Params } from "./filters";
+import { type AuditAction, AuditDocument, type OneEntryFragment as Entry } from "../generated/inbox";
+import { Day, Field, type Params, timeOf, typed } from "./filters";
 import { amount as amountText, count, exact, items, midnightOf, plural } from "./format";
 import { Again, Empty, More, Page, Pending, Select } from "./parts";
 import { useList } from "./service";
-import { known, translate, words } from "./words";
+import { translate, words } from "./words";
 import { Owners } from "./work";
 
 const pageSize = 100;
@@ -12,11 +12,11 @@ const pageSize = 100;
 export function Audit({ params }: { params: Params }) {
   const t = words.audit;
   const filter = {
-    action: known(t.actions, params.action),
+    action: typed<AuditAction>(params.action),
     operator: params.operator || null,
     lead: params.lead || null,
-    since: midnightOf(params.start),
-    until: midnightOf(params.end, 1),
+    since: timeOf(params.start),
+    until: timeOf(params.end, 1),
   };
   const list = useList(AuditDocument, { ...filter, first: pageSize }, (data) => data.audit);
   return (

@@ -5,6 +5,7 @@ import {
   DeliveriesDocument,
   type DeliveriesQuery,
   type DeliveryState,
+  type DeliveryTarget,
   DismissDeliveryDocument,
   type OneDeliveryFragment as Delivery,
   RetryDeliveryDocument,
@@ -12,17 +13,18 @@ import {
 import { useChanges } from "./changes";
 import { clock, count, day, exact, plural } from "./format";
 import { Action, Chip, Empty, FullName, More, nameOf, Page, Pending, Select, Time, useNow } from "./parts";
+import { typed } from "./filters";
 import { address } from "./route";
 import { ask, useList } from "./service";
 import { deliverySentence, isSettled, isUnderWay, mark, reasonWords } from "./states";
-import { known, words } from "./words";
+import { words } from "./words";
 
 const notArrived: DeliveryState[] = ["PENDING", "RUNNING", "RETRYING", "FAILED"];
 const pageSize = 50;
 
 export function Deliveries({ params }: { params: Record<string, string> }) {
-  const state = known(words.deliveryStates, params.state);
-  const target = known(words.targets, params.target);
+  const state = typed<DeliveryState>(params.state);
+  const target = typed<DeliveryTarget>(params.target);
   const variables = { state: state ? [state] : notArrived, target, first: pageSize };
   const list = useList(DeliveriesDocument, variables, (data) => data.deliveries);
   const now = useNow();

@@ -22,33 +22,33 @@ const narrowing = ["search", "state", "status", "since", "deletion", "due", ...h
 /** Shows all leads. */
 export const clearFilters = () => setParams(Object.fromEntries(narrowing.map((name) => [name, ""])));
 
-/** Reads the filter from the URL of the page. Values that the service would reject are skipped. */
+/** Reads the filter from the URL of the page. Values are passed on as they are, so that the service refuses a wrong one. */
 export function filterOf(params: Params): Filter {
   return {
     search: params.search?.trim() || null,
-    state: known(words.leadStates, params.state),
-    status: known(words.statuses, params.status),
+    state: typed(params.state),
+    status: typed(params.status),
     owner: params.free ? "" : params.owner?.trim() || null,
-    locale: known(languages(), params.locale),
+    locale: typed(params.locale),
     source: params.unknown ? "" : params.source?.trim() || null,
     campaign: params.direct ? "" : params.campaign?.trim() || null,
-    projectType: slugOf(params.project),
-    consent: slugOf(params.consent),
+    projectType: typed(params.project?.toLowerCase()),
+    consent: typed(params.consent?.toLowerCase()),
     deletionRequested: params.deletion ? true : null,
     due: params.due ? true : null,
     results: resultsOf(params.result),
     answeredWithinDay: params.quick ? true : null,
-    currency: currencies.includes(params.currency ?? "") ? (params.currency ?? null) : null,
+    currency: typed(params.currency?.toUpperCase()),
     amountFrom: amountOf(params.from),
     amountTo: amountOf(params.to),
-    since: [periodStart(params.since), midnightOf(params.start)].filter((time) => time !== null).sort().at(-1) ?? null,
-    until: midnightOf(params.end, 1),
+    since: [periodStart(params.since) ?? typed(params.since), timeOf(params.start)].filter((time) => time !== null).sort().at(-1) ?? null,
+    until: timeOf(params.end, 1),
   };
 }
 
 /** The results that a choice stands for; null: any lead. */
 function resultsOf(choice: string | undefined): LeadResult[] | null {
-  const result = known(words.results, choice);
+  const result = typed<LeadResult | "ALL">(choice);
   return result === "ALL" ? ["OPEN", "WON", "LOST"] : result && [result];
 }
 
@@ -59,12 +59,16 @@ export const narrows = (filter: Filter) => Object.values(filter).some((value) =>
 
 const currencies = Intl.supportedValuesOf("currency");
 
-/** A slug from the URL of the page; null: not a slug. */
-const slugOf = (text: string | undefined) => /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.exec(text?.trim() ?? "")?.[0] ?? null;
+/** A value from the URL of the page; null: none. The service checks it. */
+export const typed = <T extends string>(text: string | undefined) => (text?.trim() || null) as T | null;
 
+/** The start of a day from the URL of the page, or of the day some days later. The service refuses what is no day. */
+export const timeOf = (text: string | undefined, later = 0) => midnightOf(text, later) ?? typed(text);
+
+/** An amount from the URL of the page. What is no number becomes one that the service refuses. */
 function amountOf(text: string | undefined): number | null {
-  const amount = Number(text || NaN);
-  return amount >= 0 && amount <= 1e9 ? amount : null;
+  const amount = Number(text?.trim());
+  return text?.trim() ? (Number.isFinite(amount) ? amount : -1) : null;
 }
 
 /** The names of choices, with the number of their leads if it is known. */

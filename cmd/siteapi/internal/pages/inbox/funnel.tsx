@@ -2,10 +2,11 @@
 import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
 import { amount, count, languageName, languages, percent, periodStart, plural, shortDay } from "./format";
+import { typed } from "./filters";
 import { useLabel } from "./labels";
 import { Empty, Page, Pending, Select } from "./parts";
 import { useQuery } from "./service";
-import { known, words } from "./words";
+import { words } from "./words";
 
 type Funnel = FunnelQuery["funnel"];
 
@@ -16,7 +17,7 @@ function otherPeriods(): Record<string, string> {
 }
 
 export function Funnel({ params }: { params: Record<string, string> }) {
-  const locale = known(languages(), params.locale);
+  const locale = typed<Locale>(params.locale);
   const touch = params.touch === "FIRST" ? "FIRST" : "LAST";
   const query = useQuery(FunnelDocument, { since: periodStart(params.since ?? "90d"), locale, touch });
   const funnel = query.data?.funnel;

@@ -135,11 +135,17 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   }
 }
 
+interface FieldError {
+  field: string;
+  code: string;
+  params?: { allowed?: string[] };
+}
+
 interface Result {
   data?: unknown;
   errors?: {
     message: string;
-    extensions?: { code?: string; requestId?: string; errors?: { field: string; code: string }[] };
+    extensions?: { code?: string; requestId?: string; errors?: FieldError[] };
   }[];
   code?: string;
   detail?: string;
@@ -180,7 +186,34 @@ function refusal(status: number, { errors: [error] = [], code, detail }: Result)
   }
   const [wrong] = error?.extensions?.errors ?? [];
   if (wrong?.field === "owner" && wrong.code === "not_allowed") return words.failures.stranger;
+  if (wrong) return words.failures.invalid(nameOf(wrong.field), wrong.params?.allowed ?? []);
   return error?.message ?? detail ?? words.failures.status(status);
+}
+
+/** The name that a field of a request has in the page, or else in the API. */
+function nameOf(field: string): string {
+  const name = field.replace(/\[.*/, "").split(".").at(-1) ?? field;
+  const names: Record<string, string> = {
+    state: words.list.state,
+    status: words.work.status,
+    owner: words.work.owner,
+    operator: words.audit.operator,
+    locale: words.list.language,
+    results: words.outcome.title,
+    source: words.origin.source,
+    campaign: words.origin.campaign,
+    consent: words.list.consent,
+    projectType: words.lead.fields.projectType,
+    currency: words.outcome.currency,
+    amountFrom: words.list.amountFrom,
+    amountTo: words.list.amountTo,
+    since: words.list.submittedFrom,
+    until: words.list.submittedUntil,
+    action: words.audit.action,
+    email: words.lead.email,
+    lead: words.lead.label,
+  };
+  return names[name] ?? name;
 }
 
 /** Sends an operation. An aborted request fails like one without a response. */
@@ -205,7 +238,7 @@ export function useQuery<R, V>(document: TypedDocumentString<R, V>, variables: V
 }
 
 interface State<T> {
-  /** The latest data, also while newer data is loading. */
+  /** The latest data, also while newer data is loading, unless the question was refused. */
   data?: T | undefined;
   failure?: Failure;
   loading: boolean;
@@ -220,7 +253,9 @@ function useData<T>(question: string, fetchData: (signal: AbortSignal) => Promis
     setState(({ data }) => ({ data, loading: true }));
     fetchData(abort.signal).then(
       (data) => abort.signal.aborted || setState({ data, loading: false }),
-      (failure) => abort.signal.aborted || setState(({ data }) => ({ data, failure, loading: false })),
+      (failure) =>
+        abort.signal.aborted ||
+        setState(({ data }) => ({ data: failure.kind === "refused" ? undefined : data, failure, loading: false })),
     );
     return () => abort.abort();
   }, [question, round]);

@@ -353,6 +353,28 @@ for (const [locale, { policy, save, news }] of Object.entries(asked)) {
   });
 }
 
+test("a visitor who takes back the only choice and the consent is tracked without a name", async () => {
+  const { page, faults } = await open("/calculator?lang=en");
+  const saveBox = page.getByRole("checkbox", { name: asked.en.save, exact: true });
+  const answered = (given) =>
+    page.waitForRequest((request) => {
+      const sent = request.url().endsWith("/api/quote/track") && request.postDataJSON();
+      return sent && sent.consents?.[0].given === given && !!sent.formData?.email === given;
+    });
+  const agreed = answered(true);
+  await page.locator("[value=blog]").check();
+  await page.locator("#email").fill("taken-back@example.com");
+  await saveBox.check();
+  await agreed;
+
+  const withdrawn = answered(false);
+  await page.locator("[value=blog]").uncheck();
+  await saveBox.uncheck();
+  assert.deepEqual((await withdrawn).postDataJSON().selections.features, []);
+  assert.deepEqual(unexpected(faults), []);
+  await page.close();
+});
+
 test("a site without consent texts or a policy asks for nothing, and an invalid consent text stops no lead", async (t) => {
   const other = await startService();
   t.after(() => other.stop());

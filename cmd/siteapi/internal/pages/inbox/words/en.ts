@@ -70,6 +70,8 @@ export const en = {
     conflict: "Somebody else was faster: the lead is now in another state.",
     missing: "It no longer exists. It may have been erased.",
     stranger: "An owner must be an operator: somebody who has signed in here, or whose address is the name of a token.",
+    invalid: (field: string, allowed: string[]) =>
+      `“${field}” has a value that can't be used.${allowed.length ? ` Possible are: ${allowed.join(", ")}.` : ""}`,
     internal: (reference: string) => `Something went wrong in the service. Reference: ${reference}.`,
     status: (status: number) => `The service responded with an error (${status}).`,
   },

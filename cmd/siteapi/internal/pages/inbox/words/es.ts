@@ -62,6 +62,8 @@ export const es: Words = {
     conflict: "Alguien se te ha adelantado: el lead está ahora en otro estado.",
     missing: "Ya no existe. Puede que se haya borrado.",
     stranger: "El responsable tiene que ser un operador: alguien que ya entró aquí o cuya dirección es el nombre de un token.",
+    invalid: (field: string, allowed: string[]) =>
+      `El valor de «${field}» no se puede usar.${allowed.length ? ` Son posibles: ${allowed.join(", ")}.` : ""}`,
     internal: (reference) => `Algo ha fallado en el servicio. Referencia: ${reference}.`,
     status: (status) => `El servicio ha respondido con un error (${status}).`,
   },

@@ -62,6 +62,8 @@ export const ro: Words = {
     conflict: "Cineva a fost mai rapid: lead-ul este acum în altă stare.",
     missing: "Nu mai există. Poate a fost șters.",
     stranger: "Responsabilul trebuie să fie un operator: cineva care s-a autentificat aici sau a cărui adresă este numele unui token.",
+    invalid: (field: string, allowed: string[]) =>
+      `Valoarea din „${field}” nu poate fi folosită.${allowed.length ? ` Sunt posibile: ${allowed.join(", ")}.` : ""}`,
     internal: (reference) => `Ceva nu a mers la serviciu. Referința este ${reference}.`,
     status: (status) => `Serviciul a răspuns cu o eroare (${status}).`,
   },
