@@ -189,7 +189,7 @@ func (d Dependencies) checkContent(ctx context.Context, warn Warn) (string, erro
 			_, total := found.Documents(name, content.Selection{})
 			return total > 0
 		})
-		if _, total := found.Documents(cms.SettingsType, content.Selection{}); total == 0 {
+		if found.Settings == nil {
 			without = append(without, string(locale))
 		}
 		if locale == schema.DefaultLocale {

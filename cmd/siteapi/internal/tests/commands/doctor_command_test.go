@@ -233,6 +233,21 @@ func TestDoctorOnMalformedEntries(t *testing.T) {
 	c, _ := s.Doctor([]string{"CMS_FILE=" + file, "CONTENT_TYPES=heroSection"}, "--server", "http://127.0.0.1:1")
 	c.Reports(t, "content", "WARNING", `entry 3: a second document has the _id "hero"`)
 	c.Reports(t, "content", "WARNING", `entry 4: _id "" is missing`)
+
+	// Settings in one language leave SiteSettings null in the others.
+	must(t, os.WriteFile(file, []byte(`[{"_id":"abc","_type":"siteSettings","language":"es"},`+
+		`{"_id":"hero","_type":"heroSection"}]`), 0o600))
+	c, _ = s.Doctor([]string{"CMS_FILE=" + file, "CONTENT_TYPES=heroSection"}, "--server", "http://127.0.0.1:1")
+	c.Reports(t, "content", "WARNING", "there is no published document of type siteSettings in en, ro")
+	must(t, os.WriteFile(file, []byte(`[{"_id":"siteSettings","_type":"siteSettings","language":"es"},`+
+		`{"_id":"hero","_type":"heroSection"}]`), 0o600))
+	c, _ = s.Doctor([]string{"CMS_FILE=" + file, "CONTENT_TYPES=heroSection"}, "--server", "http://127.0.0.1:1")
+	c.Reports(t, "content", "WARNING", "its language es does not count")
+	for _, found := range c.Checks {
+		if strings.Contains(found.Detail, "no published document") {
+			t.Errorf("the settings of all languages: %s", found.Detail)
+		}
+	}
 }
 
 // A lead in a currency that the CRM's account does not have is rejected. Operators and

@@ -98,6 +98,7 @@ func TestSettingsByLocale(t *testing.T) {
 	s := apptest.Start(t)
 	s.WriteContent(`[{"_id":"siteSettings","_type":"siteSettings","language":"es","title":{"en":"Lamp","es":"Lámpara"},
 		"description":[{"_key":"ro","value":"O lampă"},{"_key":"en","value":"A lamp"}],"businessHours":{"sunday":{"en":"Closed","es":"Cerrado"},"friday":"9 - 13","saturday":{"ro":"Închis"}},
+		"logo":{"asset":{"url":"https://x/logo.png"},"width":1e30,"height":-5.7},
 		"shareImage":{"asset":{"url":"https://x/share-1200x630.png"}}}]`)
 
 	for arguments, want := range map[string]string{
@@ -115,6 +116,10 @@ func TestSettingsByLocale(t *testing.T) {
 	image := s.Query(`{ SiteSettings(id: "siteSettings") { shareImage { asset { url width height } } } }`, nil)
 	if !image.Has(`{"asset":{"url":"https://x/share-1200x630.png","width":1200,"height":630}}`) {
 		t.Errorf("the shared picture: %s", image)
+	}
+	logo := s.Query(`{ SiteSettings(id: "siteSettings") { logo { asset { width height } } } }`, nil)
+	if !logo.Has(`{"asset":{"width":null,"height":null}}`) {
+		t.Errorf("a logo with impossible sizes: %s", logo)
 	}
 
 	// A cached response has the key of its own language, also if that is a variable.
