@@ -2,7 +2,7 @@
 // follows the stream and forwards the events to the others, because browsers limit HTTP/1.1 connections to a server.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadEventsDocument, type LeadEventsSubscription } from "../generated/inbox";
-import { graphqlPath, headersFor } from "./service";
+import { graphqlPath, headersFor, nextLogin } from "./service";
 
 type LeadEvent = LeadEventsSubscription["leadEvents"];
 
@@ -60,11 +60,21 @@ export function useLeadEvents(changed: (event: LeadEvent) => void) {
 function start() {
   const { signal } = (abort = new AbortController());
   position = null;
+  setReachable(true); // the page or the login has just come from it
   tabs.onmessage = ({ data }: MessageEvent<Message>) => ("event" in data ? receive(data.event) : setReachable(data.reachable));
-  // The tab with the lock follows the stream; when it is closed, another tab takes over. Locks exist only on pages that
-  // were loaded over HTTPS or from this machine.
-  if (!navigator.locks) void follow(signal);
-  else navigator.locks.request("siteapi-inbox-live", { signal }, () => follow(signal)).catch(() => {});
+  void followLogins(signal);
+}
+
+/** Follows the stream during each login, until the signal aborts. */
+async function followLogins(signal: AbortSignal) {
+  for (;;) {
+    // The tab with the lock follows the stream; when it is closed, another tab takes over. Locks exist only on pages that
+    // were loaded over HTTPS or from this machine.
+    if (!navigator.locks) await follow(signal);
+    else await navigator.locks.request("siteapi-inbox-live", { signal }, () => follow(signal)).catch(() => {});
+    if (signal.aborted) return;
+    await nextLogin(signal);
+  }
 }
 
 function stop() {
@@ -78,22 +88,18 @@ function receive(event: LeadEvent) {
   for (const listener of listeners) listener(event);
 }
 
-/** Follows the stream until the signal aborts. After a disconnection it reconnects with jitter. */
+/** Follows the stream until the login ends or the signal aborts. After a disconnection it reconnects with jitter. */
 async function follow(signal: AbortSignal) {
   for (let wait = firstWait; !signal.aborted; wait = Math.min(wait * 2, maxWait)) {
     const before = position;
     const status = await read(signal).catch(() => 0);
     if (signal.aborted) return;
-    if (status === 0 || status >= 500) report(false);
-    if (status === 401 || status === 403) return untilNextLogin(signal);
+    report(status > 0 && status < 500);
+    if (status === 401 || status === 403) return;
     if (position !== before) wait = firstWait;
     await pause(wait * (0.5 + Math.random()), signal);
   }
 }
-
-/** Without a login there are no events. The user's next action starts a new login, which starts following again. */
-const untilNextLogin = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 
 /** Waits for a time, or until the browser is online again. */
 const pause = (time: number, signal: AbortSignal) =>

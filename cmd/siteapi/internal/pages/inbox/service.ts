@@ -38,6 +38,7 @@ type Message = { ask: true } | { login: Login | null };
 const tabs = new BroadcastChannel("siteapi-inbox");
 let login: Login | null = JSON.parse(sessionStorage.getItem(storageKey) ?? "null");
 let changed: (login: Login | null) => void = () => {};
+const begun = new EventTarget(); // gets an event "login" for each login, in any tab
 
 /** Whether the user has a role. */
 export const may = (role: Role) => !!login?.roles.includes(role);
@@ -53,7 +54,15 @@ function setLogin(next: Login | null) {
   if (next) sessionStorage.setItem(storageKey, JSON.stringify(next));
   else sessionStorage.removeItem(storageKey);
   changed(next);
+  if (next) begun.dispatchEvent(new Event("login"));
 }
+
+/** Waits for the next login, in any tab, or until the signal aborts. */
+export const nextLogin = (signal: AbortSignal) =>
+  new Promise<unknown>((resolve) => {
+    begun.addEventListener("login", resolve, { once: true, signal });
+    signal.addEventListener("abort", resolve, { once: true });
+  });
 
 tabs.onmessage = ({ data }: MessageEvent<Message>) => {
   if ("login" in data) {

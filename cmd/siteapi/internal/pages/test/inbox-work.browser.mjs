@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openBrowser, picture, violations, watchedPage } from "./browser.mjs";
-import { blank, button, openInbox, openSignedIn, operate, row, submit, workbook } from "./inbox.mjs";
+import { blank, button, logIn, openInbox, openSignedIn, operate, row, submit, workbook } from "./inbox.mjs";
 import { startProvider } from "./provider.mjs";
 import { startService } from "../../../../../schema/clients/service.mjs";
 
@@ -26,10 +26,10 @@ after(async () => {
 const open = (t, hash = "") => openInbox(t, browser.context, service.base, hash);
 
 /** Opens another page with the login of the first one. */
-async function another(t, hash) {
-  const watched = await watchedPage(browser.context, service.base);
+async function another(t, hash, base = service.base) {
+  const watched = await watchedPage(browser.context, base);
   t.after(() => watched.page.close());
-  await watched.page.goto(`${service.base}/admin${hash}`);
+  await watched.page.goto(`${base}/admin${hash}`);
   return watched;
 }
 
@@ -338,7 +338,7 @@ test("a new lead in a filtered list is announced, and the list does not move unt
   assert.deepEqual(faults, []);
 });
 
-test("leads that arrive during a restart of the service appear on open pages", async (t) => {
+test("leads appear on open pages after a restart of the service, and after a new login in another tab", async (t) => {
   const own = await startService({ ADMIN_PAGE: "on" });
   t.after(() => own.stop());
   await submit(own, person("Before"));
@@ -353,6 +353,21 @@ test("leads that arrive during a restart of the service appear on open pages", a
   await button(page, "1 new lead. Show").click();
   await row(page, "After").waitFor();
   await row(page, "Before").waitFor();
+
+  // The stream discovers that the login has ended. The operator then logs in again in the other tab.
+  const other = await another(t, "#leads", own.base);
+  await row(other.page, "Before").waitFor();
+  await own.end();
+  for (const tab of [page, other.page]) await tab.getByText("The service is not responding.").waitFor();
+  await browser.context.clearCookies();
+  const refused = page.waitForResponse((response) => response.status() === 401);
+  await own.begin();
+  await refused;
+  for (const tab of [page, other.page]) await tab.getByText("The service is not responding.").waitFor({ state: "detached" });
+  await row(other.page, "Before").click();
+  await logIn(other.page);
+  await submit(own, person("Anew"));
+  for (const tab of [page, other.page]) await button(tab, "1 new lead. Show").or(row(tab, "Anew")).waitFor();
 });
 
 test("several leads get a status, and the changed ones are counted", async (t) => {
