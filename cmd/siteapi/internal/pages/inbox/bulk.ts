@@ -1,6 +1,10 @@
 // Applies an action to many leads, in portions, so that it can show progress and can be stopped.
 import {
   AssignLeadsDocument,
+  LeadDocument,
+  type LeadFilter,
+  type LeadSort,
+  LeadsDocument,
   type LeadStatus,
   type ListedLeadFragment as Listed,
   type OutcomeFragment as Outcome,
@@ -24,15 +28,40 @@ export type Order =
 /** Orders, each with its leads. */
 export type Orders = [Order, Listed[]][];
 
-/** The orders that give leads their present owner or status back after an order that changes only that. */
-export function undoOf({ action }: Order, leads: readonly Listed[]): Orders {
+/** Whether an order changes only what another order can give back. */
+export const isUndoable = ({ action }: Order) => action === "assign" || action === "status";
+
+/** The orders that give leads the owner or the status back that they had before an order changed it. */
+export function undoOf(order: Order, before: readonly Listed[]): Orders {
+  const { action } = order;
   switch (action) {
-    case "assign":
-      return [...Map.groupBy(leads, ({ owner }) => owner)].map(([owner, some]) => [{ action, owner }, some]);
-    case "status":
-      return [...Map.groupBy(leads, ({ status }) => status)].map(([status, some]) => [{ action, status }, some]);
+    case "assign": {
+      const next = order.owner?.toLowerCase() ?? null;
+      const changed = before.filter(({ owner }) => owner !== next);
+      return [...Map.groupBy(changed, ({ owner }) => owner)].map(([owner, some]) => [{ action, owner }, some]);
+    }
+    case "status": {
+      const changed = before.filter(({ status }) => status !== order.status);
+      return [...Map.groupBy(changed, ({ status }) => status)].map(([status, some]) => [{ action, status }, some]);
+    }
   }
   return [];
+}
+
+/**
+ * Loads the leads of orders again, because colleagues may have changed them since they were selected. Most are in the
+ * list. A lead that no longer exists stays as it was.
+ */
+export async function renewed(orders: Orders, filter: LeadFilter, sort: LeadSort): Promise<Orders> {
+  const { edges } = (await ask(LeadsDocument, { filter, sort, first: maxLeads })).leads;
+  const listed = new Map(edges.map(({ node }) => [node.id, node]));
+  const next: Orders = [];
+  for (const [order, leads] of orders) {
+    const now: Listed[] = [];
+    for (const lead of leads) now.push(listed.get(lead.id) ?? (await ask(LeadDocument, { id: lead.id })).lead ?? lead);
+    next.push([order, now]);
+  }
+  return next;
 }
 
 export interface Failed {

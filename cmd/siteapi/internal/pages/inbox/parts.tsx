@@ -258,6 +258,8 @@ interface Toast {
   action?: { text: string; run: () => void };
 }
 
+export const undoTime = 20_000; // an action can be undone for so long, in milliseconds
+
 let show: (toast: Toast | undefined) => void = () => {};
 
 /** Shows a message; undefined removes it. */
@@ -268,7 +270,7 @@ export function Toasts() {
   show = setMessage;
   useEffect(() => {
     if (!message || message.tone === "busy") return;
-    const timer = setTimeout(() => setMessage(undefined), message.action ? 20_000 : 6000);
+    const timer = setTimeout(() => setMessage(undefined), message.action ? undoTime : 6000);
     return () => clearTimeout(timer);
   }, [message]);
   return (

@@ -1,10 +1,10 @@
 // Actions on several leads: the selection, the actions and the failures.
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
-import { type Failed, maxLeads, type Order, type Orders, runBulk, undoOf } from "./bulk";
+import { type Failed, isUndoable, maxLeads, type Order, type Orders, renewed, runBulk, undoOf } from "./bulk";
 import { useDraft } from "./drafts";
 import { count, plural } from "./format";
-import { addressField, confirmed, FullName, Icon, nameOf, Options, submits } from "./parts";
+import { addressField, confirmed, FullName, Icon, nameOf, Options, submits, undoTime } from "./parts";
 import { type Filter, type Params, sortOf } from "./filters";
 import { address } from "./route";
 import { decisionQuestion } from "./review";
@@ -72,18 +72,33 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
   const chosen = [...(selection.chosen?.values() ?? [])];
   const t = words.selection;
 
-  const run = async (orders: Orders, text: (leads: string) => string, back?: Orders) => {
+  useEffect(() => {
+    if (!result?.undo) return;
+    const timer = setTimeout(() => setResult({ ...result, undo: undefined }), undoTime);
+    return () => clearTimeout(timer);
+  }, [result]);
+
+  // What can be undone begins with the leads as they are now, so that undoing it keeps what colleagues have set.
+  const run = async (orders: Orders, text: (leads: string) => string, undoable = false) => {
     setAssigning(false);
     setResult(undefined);
+    setFailure(undefined);
     stop.current = new AbortController();
     const of = orders.reduce((sum, [, leads]) => sum + leads.length, 0);
     const shown = (done: number) => setProgress({ done, of });
     shown(0);
-    const { done, failed, remaining } = await runBulk(orders, shown, stop.current.signal);
+    const loaded = undoable ? renewed(orders, filter, sortOf(params)).catch((e: Failure) => setFailure(e)) : orders;
+    const now = await loaded;
+    if (!now) return setProgress(undefined);
+
+    const { done, failed, remaining } = await runBulk(now, shown, stop.current.signal);
     setProgress(undefined);
     selection.select(remaining);
     changed();
-    const undo = done && back?.length ? () => run(back, t.undone) : undefined;
+
+    const processed = (lead: Listed) => !remaining.includes(lead);
+    const back = undoable ? now.flatMap(([order, leads]) => undoOf(order, leads.filter(processed))) : [];
+    const undo = done && back.length ? () => run(back, t.undone) : undefined;
     setResult({ text: text(plural(done, words.nouns.leads)), failed, undo });
   };
   const order = async (order: Order) => {
@@ -91,7 +106,7 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
     const open = chosen.filter(({ state }) => state === "IN_REVIEW" || (action === "release" && state === "REJECTED"));
     const asks = open.length > 0 && (action === "release" || action === "reject");
     if (asks && !(await confirmed(decisionQuestion(action, open.length)))) return;
-    await run([[order, chosen]], t.done[action], undoOf(order, chosen));
+    await run([[order, chosen]], t.done[action], isUndoable(order));
   };
   const selectAll = async () => {
     setFailure(undefined);

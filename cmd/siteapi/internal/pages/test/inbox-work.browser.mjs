@@ -380,20 +380,31 @@ test("several leads get a status, and the changed ones are counted", async (t) =
   await button(page, "Select").click();
   await button(page, "Select all 3").click();
   await page.getByText("3 leads selected").waitFor();
+  const closed = "mutation ($id: String!) { setLeadStatuses(leads: [$id], status: CLOSED) { changed } }";
+  await operate(service, closed, { id: references[1] }); // by a colleague, after the selection
   await page.locator(".selection").getByLabel("Status").selectOption("WAITING");
   await page.getByText("Changed the status of 3 leads.").waitFor();
   await row(page, "Three").getByText("Waiting").waitFor();
 
-  // Undoing it gives each lead its own status back.
+  // Undoing it gives each lead its own status back, also what the colleague has set.
   await button(page, "Undo").click();
   await page.getByText("Undone for 3 leads.").waitFor();
   await row(page, "One").getByText("Contacted").waitFor();
+  await row(page, "Two").getByText("Closed").waitFor();
   await row(page, "Three").getByText("Waiting").waitFor({ state: "detached" });
   await button(page, "Select all 3").click();
   await page.getByText("3 leads selected").waitFor();
   await page.locator(".selection").getByLabel("Status").selectOption("CONTACTED");
   await page.getByText("Changed the status of 2 leads.").waitFor();
   await row(page, "Three").getByText("Contacted").waitFor();
+
+  // A lead that needed no change is not undone.
+  await operate(service, closed, { id: references[0] });
+  await row(page, "One").getByText("Closed").waitFor();
+  await button(page, "Undo").click();
+  await page.getByText("Undone for 2 leads.").waitFor();
+  await row(page, "Three").getByText("Contacted").waitFor({ state: "detached" });
+  await row(page, "One").getByText("Closed").waitFor();
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(faults, []);
 });
