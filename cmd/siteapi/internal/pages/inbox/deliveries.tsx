@@ -82,7 +82,7 @@ export function Deliveries({ params }: { params: Record<string, string> }) {
         {groups.map(([why, waiting]) => (
           <details class="card unreachable" key={why}>
             <summary>
-              {words.deliveries.waiting(why, since(waiting, now), atLeast + plural(waiting.length, words.nouns.leads))}
+              {words.deliveries.waiting(why, since(waiting, now), atLeast + plural(leadsOf(waiting), words.nouns.leads))}
             </summary>
             {waiting.map(card)}
           </details>
@@ -103,9 +103,22 @@ type Listed = DeliveriesQuery["deliveries"]["edges"][number]["node"];
 const cause = (d: Delivery) =>
   d.state === "RETRYING" && /\bunavailable\b/.test(d.reason ?? "") ? `${words.targets[d.target]}: ${reasonWords(d)}` : "";
 
-/** The time of the first failure of some deliveries. */
+/** The number of leads of some deliveries. A lead may have several to one target, such as one for each event. */
+const leadsOf = (waiting: readonly Delivery[]) => new Set(waiting.map(({ reference }) => reference)).size;
+
+const keptAttempts = 20; // failed attempts that the service keeps of a delivery
+
+/** The number of failed attempts of a delivery, also of those that are no longer kept. */
+function failedAttempts({ attempts, attemptCount, state }: Delivery): number {
+  if (attempts.length < keptAttempts) return attempts.length;
+  const others = ["RUNNING", "DELIVERED", "UNCONFIRMED"].includes(state) ? 1 : 0;
+  return Math.max(attempts.length, attemptCount - others);
+}
+
+/** The time of the first failure of some deliveries. If it is no longer kept, the delivery was created just before it. */
 function since(waiting: readonly Delivery[], now: number): string {
-  const first = waiting.flatMap(({ attempts }) => attempts.map(({ at }) => at)).sort()[0] ?? "";
+  const firstOf = (d: Delivery) => (failedAttempts(d) > d.attempts.length ? d.createdAt : d.attempts[0]?.at) ?? "";
+  const first = waiting.map(firstOf).sort()[0] ?? "";
   return day(first, now) === words.today ? clock(first) : exact(first);
 }
 
@@ -163,9 +176,9 @@ export function DeliveryCard({ delivery, now, explained, children }: CardProps) 
       {!explained && <p>{deliverySentence(delivery, now)}</p>}
       {attempts.length > 0 && (
         <details open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
-          <summary>{plural(attempts.length, words.nouns.attempts)}</summary>
+          <summary>{plural(failedAttempts(delivery), words.nouns.attempts)}</summary>
           <ol>
-            {attempts.slice(-20).map((attempt) => (
+            {attempts.map((attempt) => (
               <li key={attempt.at}>
                 <time dateTime={attempt.at}>{exact(attempt.at)}</time> <code>{attempt.error}</code>
               </li>

@@ -149,6 +149,26 @@ test("deliveries that wait for one target are shown as one line; each shows its 
   const card = page.locator("section.card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
   await card.getByText(/Waiting: .*next try/).waitFor();
   assert.ok((await picture(page, "inbox-deliveries")).colors > blank);
+
+  // The service keeps the last 20 attempts of a delivery, and a lead may have several deliveries to one target.
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData().includes("query Deliveries")) return route.continue();
+    const response = await route.fetch();
+    const json = await response.json();
+    const edges = json.data?.deliveries?.edges;
+    for (const { node } of edges ?? []) {
+      const attempts = Array.from({ length: 20 }, (_, i) => ({ at: `2026-02-03T10:00:${10 + i}Z`, error: "unavailable" }));
+      Object.assign(node, { attempts, attemptCount: 25, createdAt: "2026-01-02T10:00:00Z" });
+    }
+    edges?.push({ node: { ...edges[0].node, id: "another", event: "OUTCOME" } });
+    await route.fulfill({ response, json });
+  });
+  await page.reload();
+  await page.getByText(/^CRM: it could not be reached, since .*January.*; 2 leads waiting$/).click();
+  await card.getByText("25 failed attempts").first().waitFor();
+  await page.unrouteAll({ behavior: "wait" });
+  await page.reload();
+  await page.getByText(/; 2 leads waiting$/).click();
   await card.getByRole("button", { name: "Try now" }).click();
   await page.getByText("It is being tried right now.").waitFor();
 
