@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EraseLeadsDocument, type EraseLeadsMutation } from "../generated/inbox";
 import { save } from "./export";
-import { exact, items } from "./format";
+import { dayText, exact, items } from "./format";
 import { Icon, Skeleton, Trouble } from "./parts";
 import { ask, type Failure } from "./service";
 import { translate, words } from "./words";
@@ -44,7 +44,7 @@ export function Erase({ what, close, erased }: Props) {
   const question = (receipt ? receipt.lead : "lead" in what) ? words.erase.questionLead : words.erase.question;
   const shown = receipt?.places.filter(({ found, erased, detail }) => found !== 0 || erased > 0 || detail);
   const saveReceipt = () =>
-    save(new Blob([content.current?.innerText ?? ""]), `erasure-${new Date().toISOString().slice(0, 10)}.txt`);
+    save(new Blob([content.current?.innerText ?? ""]), `erasure-${dayText(new Date())}.txt`);
   return (
     <dialog ref={dialog} onClose={() => close(!!finished)} aria-labelledby="erase">
       <div class="stack" ref={content}>

@@ -1,5 +1,6 @@
 // Files with data of leads: the workbook of a list, and the data of a person.
 import { LeadCountsDocument, LeadFileDocument, type LeadFilter, type LeadSort, PersonFileDocument } from "../generated/inbox";
+import { dayText } from "./format";
 import { toast } from "./parts";
 import { ask, type Failure } from "./service";
 import { language } from "./words";
@@ -36,7 +37,8 @@ export async function savePerson(email: string) {
   const { person } = await ask(PersonFileDocument, { email });
   const leads = [];
   for (const { id } of person.leads) leads.push((await ask(LeadFileDocument, { id })).lead); // one response has room for few
-  save(new Blob([JSON.stringify({ ...person, leads }, null, 2)], { type: "application/json" }), `person-${new Date().toISOString().slice(0, 10)}.json`);
+  const file = new Blob([JSON.stringify({ ...person, leads }, null, 2)], { type: "application/json" });
+  save(file, `person-${dayText(new Date())}.json`);
 }
 
 /** Downloads a file in the browser. */

@@ -122,7 +122,13 @@ export const exact = (at: string) => dateFormat({ dateStyle: "full", timeStyle: 
 export const clock = (at: string) => dateFormat({ timeStyle: "short" }).format(new Date(at));
 export const monthName = (month: string) => capital(dateFormat({ month: "long", year: "numeric" }).format(new Date(`${month}-15T12:00Z`)));
 export const hours = (n: number) => numberFormat({ style: "unit", unit: "hour", maximumFractionDigits: 1 }).format(n);
-export const shortDay = (at: Date) => dateFormat({ day: "numeric", month: "short" }).format(at);
+
+/** A day, with its year if that is another one: 6 Nov, 6 Nov 2025. */
+export function shortDay(at: Date): string {
+  const year = (of: Date) => dayText(of).slice(0, 4);
+  const isOther = year(at) !== year(new Date());
+  return dateFormat({ day: "numeric", month: "short", ...(isOther && { year: "numeric" }) }).format(at);
+}
 
 /** The day of a time, as the heading of a list: Today, Yesterday, Friday 6 November. */
 export function day(at: string, now: number): string {

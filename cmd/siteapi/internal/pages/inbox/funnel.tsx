@@ -1,8 +1,8 @@
 // The progress of visitors, by week and language, and their choices.
 import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
-import { amount, count, languageName, languages, percent, periodStart, plural, shortDay } from "./format";
 import { typed } from "./filters";
+import { amount, count, dayText, languageName, languages, midnightOf, percent, periodStart, plural, shortDay } from "./format";
 import { useLabel } from "./labels";
 import { Empty, Page, Pending, Select } from "./parts";
 import { useQuery } from "./service";
@@ -162,10 +162,11 @@ function grouped(weeks: Funnel["weeks"], keyOf: (week: Funnel["weeks"][number]) 
 
 function Week({ start }: { start: string }) {
   const monday = new Date(start);
+  const sunday = new Date(midnightOf(dayText(monday), 6) ?? start);
   return (
     <>
       {shortDay(monday)}
-      <span class="end"> – {shortDay(new Date(monday.getTime() + 6 * 86_400_000))}</span>
+      <span class="end"> – {shortDay(sunday)}</span>
     </>
   );
 }

@@ -323,6 +323,27 @@ test("a person who only typed an address is found, saved, withdrawn and erased",
   assert.deepEqual(faults, []);
 });
 
+test("files are named by the day of TIME_ZONE", async (t) => {
+  const TIME_ZONE = new Date().getUTCHours() < 12 ? "Etc/GMT+12" : "Pacific/Kiritimati"; // where it is another day
+  const own = await startService({ ADMIN_PAGE: "on", TIME_ZONE });
+  t.after(() => own.stop());
+  const email = "zoned@example.com";
+  await submit({ firstName: "Zoned", lastName: "Pop", email }, {}, own);
+  const { page, faults } = await open(t, "#people", browser.context, own.base);
+  await page.getByLabel("E-mail").fill(email);
+  await button(page, "Find").click();
+  const day = new Date().toLocaleDateString("en-CA", { timeZone: TIME_ZONE });
+  const [person] = await Promise.all([page.waitForEvent("download"), button(page, "Save everything").click()]);
+  assert.equal(person.suggestedFilename(), `person-${day}.json`);
+
+  await button(page, "Erase this person").click();
+  await button(page, "Erase for good").click();
+  await page.getByRole("heading", { name: "Erased" }).waitFor();
+  const [receipt] = await Promise.all([page.waitForEvent("download"), page.getByRole("dialog").getByRole("button", { name: "Save" }).click()]);
+  assert.equal(receipt.suggestedFilename(), `erasure-${day}.txt`);
+  assert.deepEqual(faults, []);
+});
+
 test("leads are filtered by consent, campaign and project, and exported", async (t) => {
   const consents = [{ purpose: "marketing", given: true }];
   const more = { consents, attribution: { source: "mail", campaign: "spring" }, selections: { projectType: "website" } };
