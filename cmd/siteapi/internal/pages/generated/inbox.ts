@@ -740,7 +740,7 @@ export type UnfinishedQueryVariables = Exact<{
 }>;
 
 
-export type UnfinishedQuery = { readonly unfinishedQuotes: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly lastSeen: string, readonly locale: Locale | null, readonly firstName: string | null, readonly email: string | null, readonly min: number | null, readonly max: number | null, readonly currency: string | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } | null, readonly selections: { readonly projectType: string | null, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type UnfinishedQuery = { readonly unfinishedQuotes: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly lastSeen: string, readonly locale: Locale | null, readonly firstName: string | null, readonly email: string | null, readonly min: number | null, readonly max: number | null, readonly currency: string | null, readonly consent: { readonly purpose: string, readonly given: boolean, readonly text: string | null, readonly siteWording: boolean, readonly withdrawnAt: string | null } | null, readonly selections: { readonly projectType: string | null, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null, readonly quantities: ReadonlyArray<{ readonly slug: string, readonly count: number, readonly unit: string }> } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -3526,6 +3526,11 @@ export const UnfinishedDocument = new TypedDocumentString(`
           features
           complexity
           timeline
+          quantities {
+            slug
+            count
+            unit
+          }
         }
         min
         max

@@ -1,4 +1,5 @@
 // One lead: the request, its state and its actions.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
   DeclineDeletionDocument,
@@ -6,6 +7,7 @@ import {
   LeadPdfDocument,
   MarkLeadAnsweredDocument,
   ResendLeadDocument,
+  type UnfinishedQuery,
   WithdrawConsentDocument,
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
@@ -129,10 +131,11 @@ function useLead(id: string) {
   }, lead?.deliveries?.some(isUnderWay));
 
   // After a failure the lead is loaded again, since a colleague may have changed it.
-  const change: LeadProps["change"] = async (operation) => {
+  const change: LeadProps["change"] = async (operation, sent) => {
     changing.current = true;
     try {
       const lead = await changedLead(id, (await operation).changed);
+      sent?.();
       shown.current = lead ? workOf(lead) : "";
       setNews(false);
       query.update(() => ({ lead }));
@@ -256,7 +259,6 @@ function ContactCard({ lead, change }: LeadProps) {
 function RequestCard({ lead }: { lead: Lead }) {
   const label = useLabel();
   const { selections, price, estimate } = lead;
-  const { fields } = words.lead;
   const lineOf = (field: string, slug: string) =>
     price?.lines.find((part) => part.field === field && (part.slug ?? "") === slug);
   const amountOf = (field: string, slug: string) => {
@@ -265,9 +267,9 @@ function RequestCard({ lead }: { lead: Lead }) {
   };
   const choice = (field: string, slug: string) => {
     const cost = amountOf(field, slug);
-    const quantity = selections.quantities.find((part) => part.slug === slug);
-    const size = quantity && ` · ${decimal(quantity.count)} ${quantity.unit}${calculation(lineOf(field, slug), estimate.currency)}`;
-    return <>{label(field, slug)}{size}{cost && <span translate={false}> · {cost}</span>}</>;
+    const size = sizeOf(selections, slug);
+    const units = size && `${size}${calculation(lineOf(field, slug), estimate.currency)}`;
+    return <>{label(field, slug)}{units}{cost && <span translate={false}> · {cost}</span>}</>;
   };
   return (
     <Card title={words.lead.request}>
@@ -276,18 +278,7 @@ function RequestCard({ lead }: { lead: Lead }) {
       {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
         <Fact name={words.lead.sentAs}><Estimate of={lead.sentEstimate} /></Fact>
       )}
-      <Fact name={fields.projectType}>{choice("projectType", selections.projectType)}</Fact>
-      {selections.complexity && <Fact name={fields.complexity}>{choice("complexity", selections.complexity)}</Fact>}
-      {selections.timeline && <Fact name={fields.timeline}>{choice("timeline", selections.timeline)}</Fact>}
-      {selections.features.length > 0 && (
-        <Fact name={fields.features}>
-          <span class="tags">
-            {selections.features.map((feature) => (
-              <span key={feature}>{choice("features", feature)}</span>
-            ))}
-          </span>
-        </Fact>
-      )}
+      <Choices selections={selections} choice={choice} />
       {(["minimum", "rounding"] as const).map((field) => {
         const part = amountOf(field, "");
         return part && <Fact key={field} name={words.lead.parts[field]}>{part}</Fact>;
@@ -306,6 +297,42 @@ function RequestCard({ lead }: { lead: Lead }) {
       {price?.taxNote && <p>{price.taxNote}</p>}
     </Card>
   );
+}
+
+type Selections = UnfinishedQuery["unfinishedQuotes"]["edges"][number]["node"]["selections"];
+
+interface ChoicesProps {
+  selections: Selections;
+  /** Shows a choice of a field. */
+  choice: (field: string, slug: string) => ComponentChildren;
+}
+
+/** The choices of a visitor, by field. */
+export function Choices({ selections, choice }: ChoicesProps) {
+  const { fields } = words.lead;
+  const { projectType, complexity, timeline, features } = selections;
+  return (
+    <>
+      {projectType && <Fact name={fields.projectType}>{choice("projectType", projectType)}</Fact>}
+      {complexity && <Fact name={fields.complexity}>{choice("complexity", complexity)}</Fact>}
+      {timeline && <Fact name={fields.timeline}>{choice("timeline", timeline)}</Fact>}
+      {features.length > 0 && (
+        <Fact name={fields.features}>
+          <span class="tags">
+            {features.map((feature) => (
+              <span key={feature}>{choice("features", feature)}</span>
+            ))}
+          </span>
+        </Fact>
+      )}
+    </>
+  );
+}
+
+/** The quantity of a choice with its unit, such as ` · 120 m²`; empty if it has none. */
+export function sizeOf({ quantities }: Selections, slug: string): string {
+  const quantity = quantities.find((part) => part.slug === slug);
+  return quantity ? ` · ${decimal(quantity.count)} ${quantity.unit}`.trimEnd() : "";
 }
 
 /** How a choice with a quantity is priced, such as ` × €2.50 + €30 − 10%`; empty if its units have different prices. */
@@ -404,8 +431,8 @@ function Correct({ id, address, send }: { id: string; address: string; send: (em
 }
 
 /** The parts of a lead that colleagues change, for comparison. */
-const workOf = ({ state, owner, status, notes, outcome }: Lead) =>
-  JSON.stringify([state, owner, status, notes?.length, outcome]);
+const workOf = ({ state, owner, status, notes, outcome, followUpAt }: Lead) =>
+  JSON.stringify([state, owner, status, notes?.length, outcome, followUpAt]);
 
 type Consent = NonNullable<Lead["consents"]>[number];
 

@@ -1,8 +1,9 @@
 // Visitors who agreed that the firm contacts them about their choices, typed an address, and left.
 import { UnfinishedDocument } from "../generated/inbox";
-import { languageName, money } from "./format";
+import { languageName } from "./format";
 import { useLabel } from "./labels";
-import { Card, Empty, Fact, More, Page, Pending, Time, useNow } from "./parts";
+import { Choices, sizeOf } from "./lead";
+import { Card, Empty, Estimate, Fact, More, Page, Pending, Time, useNow } from "./parts";
 import { useList } from "./service";
 import { words } from "./words";
 
@@ -21,19 +22,10 @@ export function Unfinished() {
             {email && <Fact name={lead.email}><a href={`mailto:${encodeURIComponent(email)}`}>{email}</a></Fact>}
             <Fact name={unfinished.left}><Time at={lastSeen} now={now} /></Fact>
             <Fact name={words.list.language}>{languageName(locale)}</Fact>
-            {selections.projectType && (
-              <Fact name={lead.request}>
-                {[
-                  label("projectType", selections.projectType),
-                  ...selections.features.map((feature) => label("features", feature)),
-                  selections.complexity && label("complexity", selections.complexity),
-                  selections.timeline && label("timeline", selections.timeline),
-                ].filter(Boolean).join(", ")}
-              </Fact>
-            )}
+            <Choices selections={selections} choice={(field, slug) => label(field, slug) + sizeOf(selections, slug)} />
             {min !== null && currency && (
               <Fact name={lead.price}>
-                <span translate={false}>{money({ min, max: max ?? min, currency })}</span>
+                <Estimate of={{ min, max: max ?? min, currency, toBeAgreed: !max }} />
               </Fact>
             )}
             {consent?.text && <Fact name={words.consents.title}><bdi class="message">{consent.text}</bdi></Fact>}

@@ -23,8 +23,8 @@ import { words } from "./words";
 /** What a part of a lead needs to show and change it. */
 export interface LeadProps {
   lead: Lead;
-  /** Waits for an operation, and shows the changed lead. */
-  change: (operation: Promise<{ changed: Changed }>) => Promise<void>;
+  /** Waits for an operation, and shows the changed lead. After a success, `sent` first ends the drafts of what was sent. */
+  change: (operation: Promise<{ changed: Changed }>, sent?: () => void) => Promise<void>;
 }
 
 /** The result of a change: the lead, or why a mutation for several leads did not change it. */
@@ -79,10 +79,11 @@ export function Work({ lead, change }: LeadProps) {
 }
 
 function Owner({ lead, change }: LeadProps) {
-  const [address, setAddress] = useState(lead.owner ?? "");
+  const [address, setAddress] = useDraft(`owner ${lead.id}`, lead.owner ?? "");
   const owner = address.trim() || null;
   const own = ownAddress();
-  const assign = (to: string | null) => change(ask(AssignLeadDocument, { id: lead.id, owner: to }));
+  const assign = (to: string | null) =>
+    change(ask(AssignLeadDocument, { id: lead.id, owner: to }), () => setAddress(lead.owner ?? ""));
   const undo = () => assign(lead.owner);
   const { busy, act } = useAction(
     () => assign(owner),
@@ -133,9 +134,9 @@ function Status({ lead, change }: LeadProps) {
 /** The day on which to come back to a lead. An empty field removes it. */
 function FollowUp({ lead, change }: LeadProps) {
   const set = lead.followUpAt ? dayText(new Date(lead.followUpAt)) : "";
-  const [day, setDay] = useState(set);
+  const [day, setDay] = useDraft(`follow-up ${lead.id}`, set);
   const at = midnightOf(day);
-  const put = (at: string | null) => change(ask(SetLeadFollowUpDocument, { id: lead.id, at }));
+  const put = (at: string | null) => change(ask(SetLeadFollowUpDocument, { id: lead.id, at }), () => setDay(set));
   const { busy, act } = useAction(
     () => put(at),
     at ? words.work.followUpSet(shortDay(new Date(at))) : words.work.followUpRemoved,
@@ -167,28 +168,33 @@ function Outcome({ lead, change }: LeadProps) {
     lossNote: outcome?.lossNote ?? null,
   };
   const [value, setValue] = useDraft<LeadOutcomeValue | "">(`outcome ${lead.id}`, before.outcome ?? "");
-  const [worth, setWorth] = useState(amountToType(before.amount));
-  const [currency, setCurrency] = useState(before.currency ?? lead.estimate.currency);
+  const worthBefore = amountToType(before.amount);
+  const [worth, setWorth] = useDraft(`amount ${lead.id}`, worthBefore);
+  const currencyBefore = before.currency ?? lead.estimate.currency;
+  const [currency, setCurrency] = useDraft(`currency ${lead.id}`, currencyBefore);
   const [reason, setReason] = useDraft<LeadLossReason | "">(`reason ${lead.id}`, before.lossReason ?? "");
   const [why, setWhy] = useDraft(`loss ${lead.id}`, before.lossNote ?? "");
   const lost = value === "LOST";
   const won = value === "WON" && worth.trim() !== "";
   const code = currency.trim().toUpperCase();
   const typed = isCurrency(code) ? typedAmount(worth, code) : null;
-  const put = (next: typeof before) => change(ask(SetLeadOutcomeDocument, { id: lead.id, ...next }));
+  const endDrafts = () => {
+    setValue(before.outcome ?? "");
+    setWorth(worthBefore);
+    setCurrency(currencyBefore);
+    setReason(before.lossReason ?? "");
+    setWhy(before.lossNote ?? "");
+  };
+  const put = (next: typeof before) => change(ask(SetLeadOutcomeDocument, { id: lead.id, ...next }), endDrafts);
   const { busy, act } = useAction(
-    async () => {
-      await put({
+    () =>
+      put({
         outcome: value || null,
         amount: won ? typed : null,
         currency: won ? code : null,
         lossReason: (lost && reason) || null,
         lossNote: (lost && why.trim()) || null,
-      });
-      setValue(before.outcome ?? ""); // ends the drafts
-      setReason(before.lossReason ?? "");
-      setWhy(before.lossNote ?? "");
-    },
+      }),
     words.outcome.saved,
     outcome?.source === "CRM" ? {} : { undo: () => put(before) }, // which would make it the operator's
   );

@@ -103,10 +103,18 @@ test("leads are read and listed with the keyboard, and clearing the last filter 
   assert.deepEqual(faults, []);
 });
 
-test("an unfinished note is kept while colleagues change the lead, and while another lead is open", async (t) => {
+test("an unfinished note, outcome and day are kept while colleagues change the lead, and while another lead is open", async (t) => {
   const reference = await submit(service, person("Typing"));
   const { page, faults } = await open(t, `#leads?lead=${reference}`);
   await page.getByLabel("Note for the team").fill("half a sente");
+  const typed = { Amount: "4,500.50", Currency: "USD", "Come back on": "2031-07-01", Owner: "mar" };
+  const detail = page.getByRole("region", { name: "Lead", exact: true });
+  const assertTyped = async () => {
+    assert.equal(await detail.getByLabel("Outcome").inputValue(), "WON");
+    for (const [name, text] of Object.entries(typed)) assert.equal(await detail.getByLabel(name).inputValue(), text, name);
+  };
+  await detail.getByLabel("Outcome").selectOption("WON");
+  for (const [name, text] of Object.entries(typed)) await detail.getByLabel(name).fill(text);
   await operate(service, "mutation ($id: String!) { setLeadStatuses(leads: [$id], status: WAITING) { changed } }", { id: reference });
   await page.getByText("This lead was changed just now.").waitFor();
   assert.equal(await page.getByLabel("Note for the team").inputValue(), "half a sente");
@@ -117,6 +125,26 @@ test("an unfinished note is kept while colleagues change the lead, and while ano
   await row(page, "Typing").click();
   await page.getByRole("heading", { name: "Typing Pop" }).waitFor();
   assert.equal(await page.getByLabel("Note for the team").inputValue(), "half a sente");
+  await assertTyped();
+
+  // A colleague's own outcome, day and owner do not replace what is typed either, nor does loading the page again.
+  const theirs = `mutation ($id: String!) {
+    setLeadOutcome(lead: $id, outcome: QUALIFIED) { lead { id } }
+    setLeadFollowUp(lead: $id, at: "2031-08-01T00:00:00Z") { lead { id } }
+    assignLeads(leads: [$id], owner: "dan@example.com") { changed }
+  }`;
+  await operate(service, theirs, { id: reference });
+  await page.getByText("This lead was changed just now.").waitFor();
+  await assertTyped();
+  await page.reload();
+  await page.getByRole("heading", { name: "Typing Pop" }).waitFor();
+  await assertTyped();
+  await saveOf(detail.getByLabel("Amount")).click();
+  await detail.getByText("$4,500.50 · token").waitFor();
+  await detail.getByLabel("Owner").fill("Maria@example.com");
+  await detail.getByRole("button", { name: "Assign" }).click();
+  await page.getByText("It is now assigned to Maria@example.com.").waitFor();
+  assert.equal(await detail.getByLabel("Owner").inputValue(), "maria@example.com"); // what was sent is no draft
   assert.deepEqual(faults, []);
 });
 

@@ -323,6 +323,20 @@ test("a person who only typed an address is found, saved, withdrawn and erased",
   assert.deepEqual(faults, []);
 });
 
+test("a visitor who left is listed with each choice, its quantity and a price to be agreed", async (t) => {
+  const consents = [{ purpose: "save_progress", given: true }];
+  const selections = { features: ["blog", "pages"], quantities: [{ slug: "pages", count: 7.5 }] };
+  const formData = { firstName: "Left", email: "left@example.com" };
+  const estimate = { min: 0, max: 0, currency: "EUR" };
+  await send(service, "track", { sessionId: "visit-left", selections, formData, consents, estimate });
+  const { page, faults } = await open(t, "#unfinished");
+  const card = page.locator(".card", { hasText: "left@example.com" });
+  await card.getByText("Blog", { exact: true }).waitFor();
+  await card.getByText("Additional pages · 7.5").waitFor();
+  await card.getByText("Price to be agreed").waitFor();
+  assert.deepEqual(faults, []);
+});
+
 test("files are named by the day of TIME_ZONE", async (t) => {
   const TIME_ZONE = new Date().getUTCHours() < 12 ? "Etc/GMT+12" : "Pacific/Kiritimati"; // where it is another day
   const own = await startService({ ADMIN_PAGE: "on", TIME_ZONE });
