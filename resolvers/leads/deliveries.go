@@ -165,7 +165,8 @@ func (r *Resolver) checkLimit(ctx context.Context, l lead.Lead, target lead.Targ
 		}
 		full, err := r.Mails.IsFull(ctx, cmp.Or(email, d.Recipient, l.Contact.Email))
 		if err == nil && full {
-			err = schema.BadRequest("The mail has arrived, and is not sent again now. " + lead.AddressLimit.Words())
+			err = schema.BadRequest("The mail has arrived, and is not sent again now. " +
+				lead.AddressLimit.Words())
 		}
 		return err
 	}

@@ -64,9 +64,9 @@ func (r *Resolver) Record(
 const repeatedReads = 15 * time.Minute
 
 // RecordShown records that a lead, or a page of leads, was read, if the response contains
-// personal data. A lead that the same operator read less than repeatedReads ago, by the
-// same assistant or without one, gets no second entry. If the database cannot be written, for example because the disk is full,
-// the read succeeds and the entry is only in the log.
+// personal data. A lead that the same operator read less than repeatedReads ago, by the same
+// assistant or without one, gets no second entry. If the database cannot be written, for
+// example because the disk is full, the read succeeds and the entry is only in the log.
 func (r *Resolver) RecordShown(
 	ctx context.Context, action schema.AuditAction, leadID string, detail map[string]any,
 ) error {

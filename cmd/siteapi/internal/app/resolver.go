@@ -132,6 +132,7 @@ func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 			Store:     a.Data.Store,
 			Operators: a.leads.Operators,
 		},
+
 		LeadsResolver:     a.leads,
 		OperatorsResolver: a.leads.Operators,
 		FunnelResolver: &funnel.Resolver{
@@ -139,6 +140,7 @@ func (a *App) newResolver(open systems.Opener) *resolvers.Resolver {
 			TimeZone: a.settings.TimeZone,
 			Options:  a.options,
 		},
+
 		SiteResolver: resolvers.SiteResolver{
 			Site:     a.content,
 			Cache:    a.cache,

@@ -264,7 +264,8 @@ func (c settingsChecks) signIn(ctx context.Context, warn health.Warn) (string, e
 		err = fmt.Errorf("the inbox does not answer at %s: status %d", back, response.StatusCode())
 	}
 	if err != nil {
-		warn("nobody can sign in where the provider returns browsers, as far as this machine sees: "+err.Error(),
+		warn("nobody can sign in where the provider returns browsers, as far as this machine sees: "+
+			err.Error(),
 			"set OIDC_REDIRECT_URL to the address at which browsers reach the inbox: that of ADMIN_ADDR, "+
 				"or that of the site with ADMIN_PAGE=on")
 	}
@@ -394,8 +395,9 @@ func (c settingsChecks) folder(_ context.Context, warn health.Warn) (string, err
 	}
 	if old := systems.OldDatabase(c.Settings); old != "" {
 		warn(old+" keeps everybody, also who is erased from PostgreSQL",
-			"if `siteapi store copy` has copied it to this DATABASE_URL, delete it, with "+old+"-wal and "+old+"-shm, "+
-				"unless you may go back to it; if not, its leads are nowhere else: copy it to an empty database")
+			"if `siteapi store copy` has copied it to this DATABASE_URL, delete it, with "+old+"-wal and "+
+				old+"-shm, unless you may go back to it; if not, its leads are nowhere else: copy it to an "+
+				"empty database")
 	}
 
 	f, err := os.CreateTemp(path, ".doctor-")

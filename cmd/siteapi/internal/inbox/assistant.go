@@ -211,6 +211,7 @@ func (s *SignIn) allow(ctx context.Context, asked authorization) (code string, e
 	}
 	login := asked.Account.login(key, now, codeTime)
 	login.CheckAt = asked.SignedIn.Add(roleTime)
+
 	login.Client, login.GrantState = asked.Client.label(), g.encode()
 	if err := s.Logins.StartLogin(ctx, login); err != nil {
 		return "", unavailable(err)

@@ -35,7 +35,8 @@ var errScope = refused(errors.New("the provider returned the error invalid_scope
 
 // SignsIn reports whether a request is for a page of signing in, which a browser opens.
 func SignsIn(r *http.Request) bool {
-	return r.Method == http.MethodGet && slices.Contains([]string{LoginPath, CallbackPath, AssistantPath}, r.Pattern)
+	pages := []string{LoginPath, CallbackPath, AssistantPath}
+	return r.Method == http.MethodGet && slices.Contains(pages, r.Pattern)
 }
 
 // Refuse serves a page with the reason why a request to sign in is not processed.

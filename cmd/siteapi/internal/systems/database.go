@@ -197,10 +197,12 @@ func (d *Database) Connect(ctx context.Context) error {
 		if err := d.migrateQueue(ctx); err != nil {
 			return err
 		}
+
 		copied, err := store.New(d.databaseDriver).CopiedAt(ctx)
-		if old := OldDatabase(d.opener.Settings); err == nil && old != "" && copied == "" && !d.opener.Alone {
-			d.opener.Log.Warn().Msg("the leads in " + old + " are not in this database: if they are needed, " +
-				"stop the service, and run `siteapi store copy` with an empty database")
+		old := OldDatabase(d.opener.Settings)
+		if err == nil && old != "" && copied == "" && !d.opener.Alone {
+			d.opener.Log.Warn().Msg("the leads in " + old + " are not in this database: if they are " +
+				"needed, stop the service, and run `siteapi store copy` with an empty database")
 		}
 		return err
 	})

@@ -132,8 +132,9 @@ func refuseOld(s *config.Settings) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("a service has used this DATA_DIR with PostgreSQL since %s, so %s lacks what happened "+
-		"since, also erasures: set DATABASE_URL. Only to go back to this older data, or to copy it, delete %s",
+	return fmt.Errorf("a service has used this DATA_DIR with PostgreSQL since %s, so %s lacks what "+
+		"happened since, also erasures: set DATABASE_URL. Only to go back to this older data, or to "+
+		"copy it, delete %s",
 		m.At.Format(time.RFC3339), DatabaseFile, path)
 }
 

@@ -88,7 +88,8 @@ func (o Opener) OutOfReach() []string {
 		"if a corrected address was typed by mistake: search for the typed one")
 	add(true, o.cmsDriver().copies)
 	add(true, o.crmDriver().copies)
-	add(OldDatabase(s) != "", "siteapi.db in DATA_DIR, the database before PostgreSQL: delete it, if it was copied")
+	add(OldDatabase(s) != "",
+		"siteapi.db in DATA_DIR, the database before PostgreSQL: delete it, if it was copied")
 	add(s.DatabaseURL != nil, "deleted rows of PostgreSQL until the next VACUUM, and its archived WAL")
 	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
 		"PDFs in the memory of other instances, for at most an hour")
