@@ -198,12 +198,7 @@ func (d *Database) Connect(ctx context.Context) error {
 			return err
 		}
 
-		copied, err := store.New(d.databaseDriver).CopiedAt(ctx)
-		old := OldDatabase(d.opener.Settings)
-		if err == nil && old != "" && copied == "" && !d.opener.Alone {
-			d.opener.Log.Warn().Msg("the leads in " + old + " are not in this database: if they are " +
-				"needed, stop the service, and run `siteapi store copy` with an empty database")
-		}
+		_, err := store.New(d.databaseDriver).CopiedAt(ctx)
 		return err
 	})
 	if err != nil {
@@ -250,6 +245,11 @@ func (d *Database) start(ctx context.Context, h queue.Handlers) error {
 
 	if err := Note(ctx, d.Store, d.opener.Settings); err != nil {
 		return err
+	}
+	copied, err := d.Store.CopiedAt(ctx)
+	if old := OldDatabase(d.opener.Settings); err == nil && old != "" && copied == "" {
+		d.opener.Log.Warn().Msg("the leads in " + old + " are not in this database: if they are " +
+			"needed, stop the service, and run `siteapi store copy` with an empty database")
 	}
 	if d.opener.Settings.DatabaseURL != nil {
 		if err := markServer(d.opener.Settings); err != nil {

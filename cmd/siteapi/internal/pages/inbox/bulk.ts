@@ -1,7 +1,6 @@
 // Applies an action to many leads, in portions, so that it can show progress and can be stopped.
 import {
   AssignLeadsDocument,
-  LeadDocument,
   type LeadFilter,
   type LeadSort,
   LeadsDocument,
@@ -48,20 +47,11 @@ export function undoOf(order: Order, before: readonly Listed[]): Orders {
   return [];
 }
 
-/**
- * Loads the leads of orders again, because colleagues may have changed them since they were selected. Most are in the
- * list. A lead that no longer exists stays as it was.
- */
-export async function renewed(orders: Orders, filter: LeadFilter, sort: LeadSort): Promise<Orders> {
+/** Loads the leads that are in the list now, as colleagues may have changed them since they were selected. */
+export async function listedNow(leads: readonly Listed[], filter: LeadFilter, sort: LeadSort): Promise<Listed[]> {
   const { edges } = (await ask(LeadsDocument, { filter, sort, first: maxLeads })).leads;
-  const listed = new Map(edges.map(({ node }) => [node.id, node]));
-  const next: Orders = [];
-  for (const [order, leads] of orders) {
-    const now: Listed[] = [];
-    for (const lead of leads) now.push(listed.get(lead.id) ?? (await ask(LeadDocument, { id: lead.id })).lead ?? lead);
-    next.push([order, now]);
-  }
-  return next;
+  const ids = new Set(leads.map(({ id }) => id));
+  return edges.map(({ node }) => node).filter(({ id }) => ids.has(id));
 }
 
 export interface Failed {

@@ -1,7 +1,7 @@
 // Actions on several leads: the selection, the actions and the failures.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadStatus, type ListedLeadFragment as Listed } from "../generated/inbox";
-import { type Failed, isUndoable, maxLeads, type Order, type Orders, renewed, runBulk, undoOf } from "./bulk";
+import { type Failed, isUndoable, listedNow, maxLeads, type Order, type Orders, runBulk, undoOf } from "./bulk";
 import { useDraft } from "./drafts";
 import { count, plural } from "./format";
 import { addressField, confirmed, FullName, Icon, nameOf, Options, submits, undoTime } from "./parts";
@@ -78,27 +78,23 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
     return () => clearTimeout(timer);
   }, [result]);
 
-  // What can be undone begins with the leads as they are now, so that undoing it keeps what colleagues have set.
-  const run = async (orders: Orders, text: (leads: string) => string, undoable = false) => {
+  const run = async (orders: Orders, text: (leads: string) => string, back: Orders = []) => {
     setAssigning(false);
     setResult(undefined);
-    setFailure(undefined);
     stop.current = new AbortController();
     const of = orders.reduce((sum, [, leads]) => sum + leads.length, 0);
     const shown = (done: number) => setProgress({ done, of });
     shown(0);
-    const loaded = undoable ? renewed(orders, filter, sortOf(params)).catch((e: Failure) => setFailure(e)) : orders;
-    const now = await loaded;
-    if (!now) return setProgress(undefined);
-
-    const { done, failed, remaining } = await runBulk(now, shown, stop.current.signal);
+    const { done, failed, remaining } = await runBulk(orders, shown, stop.current.signal);
     setProgress(undefined);
     selection.select(remaining);
     changed();
 
-    const processed = (lead: Listed) => !remaining.includes(lead);
-    const back = undoable ? now.flatMap(([order, leads]) => undoOf(order, leads.filter(processed))) : [];
-    const undo = done && back.length ? () => run(back, t.undone) : undefined;
+    const unchanged = new Set(remaining.map(({ id }) => id));
+    const undone = back
+      .map(([order, leads]): Orders[number] => [order, leads.filter(({ id }) => !unchanged.has(id))])
+      .filter(([, leads]) => leads.length > 0);
+    const undo = undone.length > 0 ? () => run(undone, t.undone) : undefined;
     setResult({ text: text(plural(done, words.nouns.leads)), failed, undo });
   };
   const order = async (order: Order) => {
@@ -106,7 +102,10 @@ export function SelectionBar({ selection, total, filter, params, changed }: Prop
     const open = chosen.filter(({ state }) => state === "IN_REVIEW" || (action === "release" && state === "REJECTED"));
     const asks = open.length > 0 && (action === "release" || action === "reject");
     if (asks && !(await confirmed(decisionQuestion(action, open.length)))) return;
-    await run([[order, chosen]], t.done[action], isUndoable(order));
+
+    // Undoing gives back what the leads have now. A lead that left the list meanwhile is not undone, since what it has is unknown.
+    const now = isUndoable(order) ? await listedNow(chosen, filter, sortOf(params)).catch(() => []) : [];
+    await run([[order, chosen]], t.done[action], undoOf(order, now));
   };
   const selectAll = async () => {
     setFailure(undefined);
