@@ -160,7 +160,8 @@ func (r *Resolver) ResendLead(
 // corrected address, if the address got all its mails: the delivery would end as one not sent.
 func (r *Resolver) checkLimit(ctx context.Context, l lead.Lead, target lead.Target, email string) error {
 	for _, d := range l.Deliveries {
-		if target != lead.VisitorMail || d.Target != target || d.State != lead.Delivered {
+		if target != lead.VisitorMail || d.Target != target || d.Event != lead.Created ||
+			d.State != lead.Delivered {
 			continue
 		}
 		full, err := r.Mails.IsFull(ctx, cmp.Or(email, d.Recipient, l.Contact.Email))
