@@ -93,7 +93,8 @@ func TestArrivedMailStaysArrived(t *testing.T) {
 	s := start(t)
 	const email = "ana@client.test"
 	id := s.submitFrom("thrice", email)
-	s.isDelivered(id)
+	s.Reaches(id, lead.VisitorMail, lead.Delivered)
+	s.Reaches(id, lead.SalesMail, lead.Delivered)
 	refuses := func(args, want string) {
 		t.Helper()
 		if out, err := s.Command(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
