@@ -84,7 +84,8 @@ func floods(ctx context.Context, t *trial) string {
 	elsewhere := &http.Client{
 		Timeout: 5 * time.Second,
 		Transport: &http.Transport{
-			DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext,
+			DialContext:         (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext,
+			MaxIdleConnsPerHost: -1, // a request could race with the close of an idle connection
 		},
 	}
 

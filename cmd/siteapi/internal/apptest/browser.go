@@ -43,7 +43,7 @@ func (b *Browser) exchange(to any, method, path, body string, headers ...string)
 	if b.Cookie != nil {
 		headers = append(headers, "Cookie: "+b.Cookie.Name+"="+b.Cookie.Value)
 	}
-	resp, err := Send(b.T.Context(), http.DefaultClient, method, b.Base+path, body, headers...)
+	resp, err := Send(b.T.Context(), HTTP, method, b.Base+path, body, headers...)
 	must(b.T, err)
 	defer func() { _ = resp.Body.Close() }()
 	_ = json.NewDecoder(resp.Body).Decode(to) // HTML pages are not JSON
@@ -54,7 +54,7 @@ func (b *Browser) exchange(to any, method, path, body string, headers ...string)
 func (b *Browser) SignIn() (*http.Response, string) {
 	b.T.Helper()
 	jar, _ := cookiejar.New(nil)
-	resp, err := (&http.Client{Jar: jar}).Get(b.Base + "/admin/login")
+	resp, err := (&http.Client{Transport: Unpooled, Jar: jar}).Get(b.Base + "/admin/login")
 	must(b.T, err)
 	defer func() { _ = resp.Body.Close() }()
 	text, _ := io.ReadAll(resp.Body)

@@ -27,11 +27,19 @@ type Client struct {
 	Base    string
 	DataDir string
 	Log     *SyncBuffer  // the log of the service
-	HTTP    *http.Client // http.DefaultClient if nil
+	HTTP    *http.Client // HTTP if nil
 }
+
+// Unpooled opens a connection for each request. A service may close an idle connection just as a POST is sent on
+// it, which no server can prevent, and which fails the request.
+var Unpooled = &http.Transport{MaxIdleConnsPerHost: -1}
+
+// HTTP is a client that follows redirects.
+var HTTP = &http.Client{Transport: Unpooled}
 
 // NoRedirects is a client that follows no redirects.
 var NoRedirects = &http.Client{
+	Transport:     Unpooled,
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
@@ -74,7 +82,7 @@ func Send(
 // Do sends a request. Headers are given as "Name: value".
 func (c *Client) Do(method, path, body string, headers ...string) Response {
 	c.T.Helper()
-	resp, err := Send(c.T.Context(), cmp.Or(c.HTTP, http.DefaultClient), method, c.Base+path, body, headers...)
+	resp, err := Send(c.T.Context(), cmp.Or(c.HTTP, HTTP), method, c.Base+path, body, headers...)
 	must(c.T, err)
 	defer func() { _ = resp.Body.Close() }()
 

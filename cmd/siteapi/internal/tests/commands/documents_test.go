@@ -181,7 +181,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b != "" {
 		r.Header.Set("Authorization", "Bearer "+string(b))
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return apptest.Unpooled.RoundTrip(r)
 }
 
 // example returns the values of the variables in the example of a document's route.

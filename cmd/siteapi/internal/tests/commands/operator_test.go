@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"net/http"
 
 	"siteapi/cmd/siteapi/internal/apptest"
 )
@@ -9,7 +8,7 @@ import (
 // pdf returns the status of a lead's PDF.
 func pdf(s *apptest.Site, id string) int {
 	s.T.Helper()
-	resp, err := http.Get(s.Base + "/api/quote/pdf?id=" + id)
+	resp, err := apptest.HTTP.Get(s.Base + "/api/quote/pdf?id=" + id)
 	must(s.T, err)
 	_ = resp.Body.Close()
 	return resp.StatusCode

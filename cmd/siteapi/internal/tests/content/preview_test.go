@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -269,7 +268,7 @@ func TestPreviewWhileTheCMSFails(t *testing.T) {
 // contentEvents subscribes to contentChanged and sends the time of each event.
 func contentEvents(s *apptest.Service) (events <-chan time.Time, stop func()) {
 	s.T.Helper()
-	resp, err := apptest.Send(s.T.Context(), http.DefaultClient, "POST", s.Base+"/graphql",
+	resp, err := apptest.Send(s.T.Context(), apptest.HTTP, "POST", s.Base+"/graphql",
 		`{"query":"subscription { contentChanged { keys } }"}`, "Accept: text/event-stream", askDrafts, previewAuth)
 	if err != nil || resp.StatusCode != 200 {
 		s.T.Fatalf("subscribing: %v %v", resp, err)
@@ -290,7 +289,7 @@ func contentEvents(s *apptest.Service) (events <-chan time.Time, stop func()) {
 // firstRevision returns the revision in the first event of a new stream.
 func firstRevision(s *apptest.Service) string {
 	s.T.Helper()
-	resp, err := apptest.Send(s.T.Context(), http.DefaultClient, "POST", s.Base+"/graphql",
+	resp, err := apptest.Send(s.T.Context(), apptest.HTTP, "POST", s.Base+"/graphql",
 		`{"query":"subscription { contentChanged { keys revision } }"}`, "Accept: text/event-stream", askDrafts, previewAuth)
 	must(s.T, err)
 	defer func() { _ = resp.Body.Close() }()

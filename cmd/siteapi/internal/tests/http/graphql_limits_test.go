@@ -2,7 +2,6 @@ package http
 
 import (
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -57,7 +56,7 @@ func TestLargeBodies(t *testing.T) {
 	}
 
 	chunks := io.MultiReader(strings.NewReader(strings.Repeat(" ", 10<<20)))
-	got, err := http.Post(s.Base+"/graphql", "application/json", chunks)
+	got, err := apptest.HTTP.Post(s.Base+"/graphql", "application/json", chunks)
 	must(t, err)
 	if _ = got.Body.Close(); got.StatusCode != 413 {
 		t.Errorf("10 MB in chunks: %d", got.StatusCode)

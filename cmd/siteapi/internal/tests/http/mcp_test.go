@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
@@ -197,7 +196,7 @@ func TestOneCallInEachRequest(t *testing.T) {
 		"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	resp, err := apptest.Send(ctx, http.DefaultClient, "POST", s.Base+"/mcp", listen,
+	resp, err := apptest.Send(ctx, apptest.HTTP, "POST", s.Base+"/mcp", listen,
 		"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
 	must(t, err)
 	defer resp.Body.Close()

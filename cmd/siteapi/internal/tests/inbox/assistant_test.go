@@ -99,12 +99,16 @@ func (a *signInOfAssistants) ask(changes ...string) url.Values {
 func (a *signInOfAssistants) page(query string) (*http.Response, string, *http.Client) {
 	a.T.Helper()
 	jar, _ := cookiejar.New(nil)
-	browser := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		if !strings.HasPrefix(r.URL.Host, "127.0.0.1") {
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}}
+	browser := &http.Client{
+		Transport: apptest.Unpooled,
+		Jar:       jar,
+		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+			if !strings.HasPrefix(r.URL.Host, "127.0.0.1") {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		},
+	}
 	resp, err := browser.Get(a.inbox.Base + "/admin/assistant?" + query)
 	must(a.T, err)
 	defer func() { _ = resp.Body.Close() }()

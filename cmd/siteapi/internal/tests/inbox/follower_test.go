@@ -34,7 +34,7 @@ type follower struct {
 	T       *testing.T
 	Base    string
 	Headers []string
-	Client  *http.Client // http.DefaultClient if nil
+	Client  *http.Client // apptest.HTTP if nil
 
 	// Page is called after each event, if it is set.
 	Page func(event leadEvent)
@@ -68,7 +68,7 @@ func (f *follower) read(ctx context.Context) {
 	if position := f.At(); position != "" {
 		after = strconv.Quote(position)
 	}
-	resp, err := openStreamBy(ctx, cmp.Or(f.Client, http.DefaultClient), f.Base, after, f.Headers...)
+	resp, err := openStreamBy(ctx, cmp.Or(f.Client, apptest.HTTP), f.Base, after, f.Headers...)
 	if err != nil {
 		return
 	}

@@ -29,7 +29,7 @@ func follow(t *testing.T, base string, headers ...string) *follower {
 // openStream requests leadEvents.
 func openStream(t *testing.T, base string, headers ...string) *http.Response {
 	t.Helper()
-	resp, err := openStreamBy(t.Context(), http.DefaultClient, base, "null", headers...)
+	resp, err := openStreamBy(t.Context(), apptest.HTTP, base, "null", headers...)
 	must(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
@@ -244,7 +244,7 @@ func TestLiveMissesNothing(t *testing.T) {
 // ownerOf returns the owner of a lead as JSON, or an empty string while the service is down.
 func ownerOf(base, id string) string {
 	body := fmt.Sprintf(`{"query":"{ lead(lead: \"%s\") { owner } }"}`, id)
-	resp, err := apptest.Send(context.Background(), http.DefaultClient, "POST", base+"/graphql", body, apptest.OperatorAuth)
+	resp, err := apptest.Send(context.Background(), apptest.HTTP, "POST", base+"/graphql", body, apptest.OperatorAuth)
 	if err != nil {
 		return ""
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http/cookiejar"
 	"strings"
 	"testing"
+
+	"siteapi/cmd/siteapi/internal/apptest"
 )
 
 // The scopes are requested that the service has a use for and the provider lists, or those
@@ -69,7 +71,7 @@ func TestAnotherAccount(t *testing.T) {
 	t.Parallel()
 	p, _, b := startWithAccounts(t)
 	jar, _ := cookiejar.New(nil)
-	client := &http.Client{Jar: jar}
+	client := &http.Client{Transport: apptest.Unpooled, Jar: jar}
 	for i, step := range []struct {
 		groups string
 		status int

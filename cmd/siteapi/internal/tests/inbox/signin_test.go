@@ -189,7 +189,7 @@ func TestSignInInSeveralTabs(t *testing.T) {
 	t.Parallel()
 	p, s, b := startWithAccounts(t)
 	jar, _ := cookiejar.New(nil)
-	client := &http.Client{Jar: jar, CheckRedirect: apptest.NoRedirects.CheckRedirect}
+	client := &http.Client{Transport: apptest.Unpooled, Jar: jar, CheckRedirect: apptest.NoRedirects.CheckRedirect}
 	open := func(address string) string {
 		t.Helper()
 		resp, err := client.Get(address)

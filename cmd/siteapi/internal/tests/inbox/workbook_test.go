@@ -20,7 +20,7 @@ func workbook(b *apptest.Browser, query string, headers ...string) (*http.Respon
 	if b.Cookie != nil {
 		headers = append(headers, "Cookie: "+b.Cookie.Name+"="+b.Cookie.Value)
 	}
-	resp, err := apptest.Send(b.T.Context(), http.DefaultClient, "GET", b.Base+"/admin/leads.xlsx?"+query, "", headers...)
+	resp, err := apptest.Send(b.T.Context(), apptest.HTTP, "GET", b.Base+"/admin/leads.xlsx?"+query, "", headers...)
 	must(b.T, err)
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)

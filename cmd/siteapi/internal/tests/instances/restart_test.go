@@ -179,7 +179,7 @@ func TestDraining(t *testing.T) {
 
 	operator := make(chan error, 1)
 	go func() {
-		resp, err := http.Get("http://" + admin + "/debug/pprof/trace?seconds=6")
+		resp, err := apptest.HTTP.Get("http://" + admin + "/debug/pprof/trace?seconds=6")
 		if err == nil {
 			_, err = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -207,7 +206,7 @@ func TestUnreadLog(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	r := &apptest.Process{Client: apptest.Client{T: t, Base: "http://" + address}, Cmd: cmd}
 	apptest.Eventually(t, "it is ready", func() bool {
-		resp, err := http.Get(r.Base + "/healthz")
+		resp, err := apptest.HTTP.Get(r.Base + "/healthz")
 		if err == nil {
 			_ = resp.Body.Close()
 		}
@@ -215,7 +214,7 @@ func TestUnreadLog(t *testing.T) {
 	})
 
 	dropped := func() bool {
-		resp, err := http.Get("http://" + admin + "/metrics")
+		resp, err := apptest.HTTP.Get("http://" + admin + "/metrics")
 		must(t, err)
 		defer resp.Body.Close()
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -81,7 +80,7 @@ func TestStreams(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		body := `{"query":"subscription { leadEvents(after: \"` + after + `\") { ` + fields + ` } }"}`
-		resp, err := apptest.Send(ctx, http.DefaultClient, "POST", b.Base+"/graphql", body,
+		resp, err := apptest.Send(ctx, apptest.HTTP, "POST", b.Base+"/graphql", body,
 			"Accept: text/event-stream", "Authorization: Bearer secret-of-operators")
 		must(t, err)
 		defer func() { _ = resp.Body.Close() }()
