@@ -1,7 +1,6 @@
 package commands
 
 import (
-
 	"siteapi/cmd/siteapi/internal/apptest"
 )
 
