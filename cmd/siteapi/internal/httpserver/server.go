@@ -109,7 +109,7 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		Handler:           h,
 		MaxHeaderBytes:    32 << 10,
 		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       3 * time.Minute, // longer than Caddy keeps its connections, see "Limits" in the manual
+		IdleTimeout:       3 * time.Minute, // longer than Caddy's, see "Limits" in the manual
 		ErrorLog:          log.New(s.Log, "", 0),
 		ReadTimeout:       15 * time.Second, // covers the whole request
 		WriteTimeout:      30 * time.Second, // limit from the end of the header to the end of the response
